@@ -1,0 +1,50 @@
+# kermes: everything below sets up its own environment in .venv on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Install again when the dependencies change; the package itself is editable.
+READY := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-nojit test-min lint types check docs bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: $(READY)  ## classify handwritten digits with a kernel on measures
+	$(BIN)/kermes demo
+
+test: $(READY)  ## the tests (under 5 minutes on two cores)
+	$(BIN)/python -m pytest -q -n 2
+
+test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/divergences
+
+test-min: pyproject.toml  ## the tests against the oldest supported dependencies
+	$(PYTHON) tools/oldest.py .venv-min
+	.venv-min/bin/python -m pytest -q -n 2
+
+lint: $(READY)  ## ruff: style, imports, docstrings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## mypy, strict
+	$(BIN)/mypy
+
+check: lint types test test-nojit demo  ## what the continuous integration runs
+
+docs: $(READY)  ## the documentation in docs/_build/html, warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(READY)  ## speed against peers, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove caches and the environments
+	rm -rf $(VENV) .venv-min docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,36 @@
+"""kermes: distances and kernels between measures (images, histograms, point clouds, bags of features).
+
+Start with :class:`Measures`, :func:`pairwise` and a divergence from :mod:`kermes.divergences`, or
+hand a kernel from :mod:`kermes.kernels` to scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import divergences, ground
+from .engine import Engine, pairwise
+from .measures import Measures
+
+if TYPE_CHECKING:
+    from . import datasets, kernels
+
+__all__ = ["Engine", "Measures", "datasets", "divergences", "ground", "kernels", "pairwise"]
+
+#: Loaded at first use: they bring scikit-learn's learners and files.
+_LAZY = {"datasets": "kermes.datasets", "kernels": "kermes.kernels"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("kermes")
+    if name in _LAZY:
+        return importlib.import_module(_LAZY[name])
+    raise AttributeError(f"module 'kermes' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

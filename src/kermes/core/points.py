@@ -1,0 +1,125 @@
+"""Rows of ground costs and point kernels between atoms.
+
+Points are laid out coordinate by coordinate, (d, N), so that the innermost loop runs over atoms and
+vectorises whatever the dimension.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, SQEUCLIDEAN, TORUS
+from .exp import exp
+from .jit import tile_core
+
+
+@tile_core
+def squared_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[j] = |x_i - y_(start + j)|^2, by differences (no cancellation)."""
+    n = stop - start
+    for j in range(n):
+        out[j] = 0.0
+    for k in range(x.shape[0]):
+        xk = x[k, i]
+        yk = y[k, start:stop]
+        for j in range(n):
+            diff = xk - yk[j]
+            out[j] += diff * diff
+
+
+@tile_core
+def manhattan_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[j] = |x_i - y_(start + j)|_1."""
+    n = stop - start
+    for j in range(n):
+        out[j] = 0.0
+    for k in range(x.shape[0]):
+        xk = x[k, i]
+        yk = y[k, start:stop]
+        for j in range(n):
+            out[j] += abs(xk - yk[j])
+
+
+@tile_core
+def dot_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[j] = <x_i, y_(start + j)>."""
+    n = stop - start
+    for j in range(n):
+        out[j] = 0.0
+    for k in range(x.shape[0]):
+        xk = x[k, i]
+        yk = y[k, start:stop]
+        for j in range(n):
+            out[j] += xk * yk[j]
+
+
+@tile_core
+def torus_row(x, i, y, start, stop, period, out):  # type: ignore[no-untyped-def]
+    """out[j] = squared geodesic distance on the flat torus whose sides are all ``period``."""
+    n = stop - start
+    for j in range(n):
+        out[j] = 0.0
+    for k in range(x.shape[0]):
+        xk = x[k, i]
+        yk = y[k, start:stop]
+        for j in range(n):
+            diff = abs(xk - yk[j])
+            diff = diff - period * np.floor(diff / period)
+            diff = min(diff, period - diff)
+            out[j] += diff * diff
+
+
+@tile_core
+def kernel_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[j] = k(x_i, y_(start + j)) for the point kernel ``code``."""
+    n = stop - start
+    if code == GAUSSIAN:  # exp(-gamma |x - y|^2)
+        squared_row(x, i, y, start, stop, out)
+        for j in range(n):
+            out[j] = exp(-params[0] * out[j])
+    elif code == LINEAR:
+        dot_row(x, i, y, start, stop, out)
+    elif code == POLYNOMIAL:  # (gamma <x, y> + coef0)^degree
+        dot_row(x, i, y, start, stop, out)
+        for j in range(n):
+            base = params[0] * out[j] + params[1]
+            power = 1.0
+            for _ in range(np.int64(params[2])):
+                power *= base
+            out[j] = power
+    elif code == LAPLACIAN:  # exp(-gamma |x - y|_1)
+        manhattan_row(x, i, y, start, stop, out)
+        for j in range(n):
+            out[j] = exp(-params[0] * out[j])
+
+
+@tile_core
+def cost_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``."""
+    n = stop - start
+    if code == TORUS:
+        torus_row(x, i, y, start, stop, params[0], out)
+    else:
+        squared_row(x, i, y, start, stop, out)
+    if code == EUCLIDEAN or code == TORUS:
+        for j in range(n):
+            out[j] = np.sqrt(out[j])
+    elif code == BINARY:
+        for j in range(n):
+            out[j] = params[0] if out[j] > 0.0 else 0.0
+    elif code == SQEUCLIDEAN:
+        pass
+
+
+@tile_core
+def kernel_block(code, params, x, y, out):  # type: ignore[no-untyped-def]
+    """out[i, j] = k(x_i, y_j) between all points of (d, n) and (d, m)."""
+    for i in range(x.shape[1]):
+        kernel_row(code, params, x, i, y, 0, y.shape[1], out[i])
+
+
+@tile_core
+def cost_block(code, params, x, y, out):  # type: ignore[no-untyped-def]
+    """out[i, j] = c(x_i, y_j) between all points of (d, n) and (d, m)."""
+    for i in range(x.shape[1]):
+        cost_row(code, params, x, i, y, 0, y.shape[1], out[i])

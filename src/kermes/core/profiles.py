@@ -1,0 +1,19 @@
+"""Profiles phi(d) that turn distances into kernel values, with derivatives in log theta."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray
+
+
+def exponential(distances: FloatArray, length_scale: float, power: float) -> FloatArray:
+    """Return exp(-(d / l)^h / 2)."""
+    return np.exp(-0.5 * (distances / length_scale) ** power)
+
+
+def exponential_log_gradient(
+    distances: FloatArray, kernel: FloatArray, length_scale: float, power: float
+) -> FloatArray:
+    """Return d/d(log l) of the above: k (h / 2) (d / l)^h."""
+    return kernel * (0.5 * power) * (distances / length_scale) ** power

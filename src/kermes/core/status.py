@@ -1,0 +1,13 @@
+"""What became of a pair: one ``uint8`` code each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+OK = np.uint8(0)
+#: The value is usable but its tolerance was not reached.
+UNCONVERGED = np.uint8(1)
+#: No finite value exists.
+FAILED = np.uint8(2)
+#: Not computed yet (only inside the engine).
+PENDING = np.uint8(255)

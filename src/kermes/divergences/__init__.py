@@ -1,0 +1,16 @@
+"""Divergences between measures, one family per file.
+
+Each is a frozen dataclass: parameters, formula, claims (metric? negative definite? by which theorem?),
+``prepare`` once per measure and ``tile`` per block of pairs. ``_base`` says what the engine expects.
+Imports ``measures``, ``ground`` and, at call time, ``core``.
+"""
+
+from __future__ import annotations
+
+from ._base import Claims, Divergence
+from .euclidean import Euclidean
+from .mmd import MMD
+from .precomputed import Precomputed
+from .wasserstein import Wasserstein
+
+__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "Wasserstein"]

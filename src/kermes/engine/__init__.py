@@ -1,0 +1,16 @@
+"""How all pairs are run: plan, executors, the table finished tiles go to, memo, progress.
+
+::
+
+    pairwise -> Engine.evaluate -> PairTable (memo) -> missing blocks -> tiles -> executor
+                                       ^                                             |
+                                       +------------ divergence.tile <---------------+
+
+Imports ``divergences`` and ``measures``; divergences know nothing of it. Start at ``_engine``.
+"""
+
+from __future__ import annotations
+
+from ._engine import DEFAULT, Engine, Info, pairwise
+
+__all__ = ["DEFAULT", "Engine", "Info", "pairwise"]

@@ -1,0 +1,307 @@
+"""``Engine`` and ``pairwise``: all pairs of a divergence, each paid for once."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .._checks import choice, integer
+from .._typing import FloatArray, IndexArray, StatusArray
+from ..core import status as codes
+from ..divergences import Divergence
+from ..divergences._base import require_same_dim
+from ..exceptions import ConvergenceWarning, InvalidParameterError, NumericalError
+from ..measures import Measures, as_measures
+from . import _executors, _plan
+from ._pairs import Memo, PairTable
+from ._progress import Progress
+
+__all__ = ["Engine", "Info", "pairwise"]
+
+MEMO_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Info:
+    """How a matrix of distances came about.
+
+    Parameters
+    ----------
+    status : ndarray of uint8, of the shape of the distances
+        0 = fine, 1 = the tolerance was not reached.
+    n_evaluated : int
+        Pairs computed in this call; the others were known already.
+    seconds : float
+        Wall time of the call.
+    """
+
+    status: StatusArray
+    n_evaluated: int
+    seconds: float
+
+    @property
+    def n_unconverged(self) -> int:
+        """Number of entries whose tolerance was not reached."""
+        return int(np.count_nonzero(self.status == codes.UNCONVERGED))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How pairs are computed: by whom, in which portions, remembered or not.
+
+    Parameters
+    ----------
+    executor : 'threads' or 'serial'
+        Both give bit-identical results.
+    workers : int, optional
+        Threads; all usable cores by default, or 1 inside another parallel region.
+    tile : int, optional
+        Side of the square blocks of pairs handed to a worker; by default from the cost of a pair.
+    memo : bool or int
+        Remember distances between measures of the same root collection, so that slices, folds and
+        repeated fits never pay twice; at most 1 GiB, or this many bytes. It is not pickled.
+    progress : 'auto', True or False
+        Bar on stderr for work of over a second; 'auto' shows it on terminals only.
+
+    Examples
+    --------
+    >>> from kermes import Engine, Measures, divergences, pairwise
+    >>> engine = Engine()
+    >>> X = Measures.from_samples([[0.0], [1.0], [4.0]])
+    >>> D, info = pairwise(X, divergence=divergences.Wasserstein(), engine=engine, return_info=True)
+    >>> info.n_evaluated
+    3
+    >>> D, info = pairwise(X[:2], divergence=divergences.Wasserstein(), engine=engine, return_info=True)
+    >>> info.n_evaluated
+    0
+    """
+
+    executor: str = "threads"
+    workers: int | None = None
+    tile: int | None = None
+    memo: bool | int = True
+    progress: bool | str = "auto"
+    _memo: Memo | None = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        choice(self.executor, "executor", ["threads", "serial"])
+        if self.workers is not None:
+            integer(self.workers, "workers", low=1)
+        if self.tile is not None:
+            integer(self.tile, "tile", low=1)
+        if not isinstance(self.progress, bool):
+            choice(self.progress, "progress", ["auto"])
+        if self.memo:
+            limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1)
+            object.__setattr__(self, "_memo", Memo(limit))
+
+    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[FloatArray, Info]:
+        """Return d**power between all measures of X and Y as a fresh array, and how it came about."""
+        started = time.perf_counter()
+        require_same_dim(X, Y)
+        divergence.check(X)
+        divergence.check(Y)
+        x_rows, x_places = np.unique(X.rows, return_inverse=True)
+        y_rows, y_places = np.unique(Y.rows, return_inverse=True)
+        symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
+        table = self._table(divergence, X, Y, x_rows, y_rows, symmetric)
+        with table.lock:  # a second thread waits, then finds its pairs done
+            x_slots, y_slots = table.slots(x_rows, y_rows)
+            blocks = list(_blocks(table, x_rows, y_rows, symmetric))
+            if blocks:
+                self._fill(divergence, table, blocks, X, Y, symmetric)
+            values, status = table.read(x_slots[x_places], y_slots[y_places])
+        info = Info(status, sum(block.n_pairs for block in blocks), time.perf_counter() - started)
+        _warn(info, divergence)
+        return values, info
+
+    def _table(
+        self, divergence: Divergence, X: Measures, Y: Measures, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool
+    ) -> PairTable:
+        fresh = PairTable(len(X._root), len(Y._root), symmetric)
+        if self._memo is None:
+            return fresh
+        return self._memo.table((divergence, X.fingerprint, Y.fingerprint), x_rows, y_rows, fresh)
+
+    def _fill(
+        self,
+        divergence: Divergence,
+        table: PairTable,
+        blocks: list[_plan.Block],
+        X: Measures,
+        Y: Measures,
+        symmetric: bool,
+    ) -> None:
+        """Compute the blocks (of root rows) and write them to the table."""
+        left = np.unique(np.concatenate([block.rows for block in blocks]))
+        right = np.unique(np.concatenate([block.cols for block in blocks]))
+        if symmetric:
+            left = right = np.union1d(left, right)
+        A_measures = Measures(X._root, left)
+        B_measures = A_measures if symmetric else Measures(Y._root, right)
+        context = divergence.context(A_measures, B_measures)
+        A = divergence.prepare(A_measures, context)
+        B = A if symmetric else divergence.prepare(B_measures, context)
+
+        def compute(tile: _plan.Block) -> None:
+            values, status = divergence.tile(
+                A, B, np.searchsorted(left, tile.rows), np.searchsorted(right, tile.cols), tile.triangle
+            )
+            if status is None:
+                status = np.zeros(values.shape, dtype=np.uint8)
+            if tile.triangle:
+                values, status = _mirror(values), _mirror(status)
+            _refuse_failed(values, status, tile, divergence)
+            with writing:
+                table.write(*table.slots_of(tile.rows, tile.cols), values, status)
+            progress.advance(tile.n_pairs)
+
+        writing = threading.Lock()
+        n_pairs = sum(block.n_pairs for block in blocks)
+        with Progress(n_pairs, self.progress, type(divergence).__name__) as progress:
+            self._run(compute, blocks, divergence.work(A_measures, B_measures))
+
+    def _run(self, compute: _executors.Compute, blocks: list[_plan.Block], work: float) -> None:
+        tiles = [
+            tile
+            for block in blocks
+            for tile in _plan.cut(block, self.tile or _plan.tile_side(work, len(block.rows), len(block.cols)))
+        ]
+        workers = min(self.workers or _executors.default_workers(), len(tiles))
+        # One level of parallelism: a BLAS call inside a tile keeps to its thread. The serial executor is
+        # limited too, so that both round alike.
+        with threadpool_limits(limits=1):
+            if self.executor == "serial" or workers == 1:
+                _executors.run_serial(compute, tiles)
+            else:
+                _executors.run_threads(compute, tiles, workers)
+
+    def __sklearn_clone__(self) -> Engine:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_memo": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+
+#: Used wherever no engine is given.
+DEFAULT = Engine()
+
+
+@overload
+def pairwise(
+    X: Any, Y: Any = ..., *, divergence: Divergence, engine: Engine | None = ..., squared: bool = ...,
+    return_info: Literal[False] = ...,
+) -> FloatArray: ...  # fmt: skip
+@overload
+def pairwise(
+    X: Any, Y: Any = ..., *, divergence: Divergence, engine: Engine | None = ..., squared: bool = ...,
+    return_info: Literal[True],
+) -> tuple[FloatArray, Info]: ...  # fmt: skip
+def pairwise(
+    X: Any,
+    Y: Any = None,
+    *,
+    divergence: Divergence,
+    engine: Engine | None = None,
+    squared: bool = False,
+    return_info: bool = False,
+) -> FloatArray | tuple[FloatArray, Info]:
+    """Return the distances between all measures of X and Y.
+
+    Parameters
+    ----------
+    X, Y : Measures, or anything ``as_measures`` takes
+        Y is X by default; then each pair is computed once and the diagonal is 0.
+    divergence : Divergence
+        Which distance, such as ``divergences.Wasserstein(p=2)``.
+    engine : Engine, optional
+        How to compute it.
+    squared : bool
+        Return squared distances.
+    return_info : bool
+        Also return an :class:`Info`: status of each pair, pairs evaluated, seconds.
+
+    Returns
+    -------
+    ndarray of shape (len(X), len(Y)), a fresh array
+        With ``return_info``, a tuple of it and the info.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences, pairwise
+    >>> X = Measures.from_samples([[0.0, 2.0], [1.0, 3.0]])
+    >>> pairwise(X, divergence=divergences.Wasserstein(p=2))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    if not isinstance(divergence, Divergence):
+        raise InvalidParameterError(
+            f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
+        )
+    left = as_measures(X, "X")
+    right = left if Y is None or Y is X else as_measures(Y, "Y")
+    values, info = (engine or DEFAULT).evaluate(divergence, left, right)
+    distances = _raise(values, (2.0 if squared else 1.0) / divergence.power)
+    return (distances, info) if return_info else distances
+
+
+def _raise(values: FloatArray, exponent: float) -> FloatArray:
+    """Return values**exponent; rounding below zero is cut off first."""
+    values = np.maximum(values, 0.0)
+    if exponent == 1.0:
+        return values
+    return np.sqrt(values) if exponent == 0.5 else values**exponent
+
+
+def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool) -> Iterator[_plan.Block]:
+    """Yield the blocks of root rows that the table lacks, each unordered pair in one block only."""
+    if not symmetric:
+        pieces = [(x_rows, y_rows, False)]
+    else:
+        common = np.intersect1d(x_rows, y_rows, assume_unique=True)
+        x_only = np.setdiff1d(x_rows, common, assume_unique=True)
+        y_only = np.setdiff1d(y_rows, common, assume_unique=True)
+        pieces = [(common, common, True), (x_only, y_rows, False), (common, y_only, False)]
+    for rows, cols, triangle in pieces:
+        if len(rows) and len(cols):
+            missing = table.pending(*table.slots_of(rows, cols))
+            for block in _plan.missing_blocks(missing, triangle):
+                yield _plan.Block(rows[block.rows], cols[block.cols], block.triangle)
+
+
+def _mirror(values: Any) -> Any:
+    """Copy the upper triangle to the lower one; the diagonal becomes 0."""
+    upper = np.triu(values, 1)
+    return upper + upper.T
+
+
+def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence) -> None:
+    failed = ~np.isfinite(values) | (status == codes.FAILED)
+    if failed.any():
+        i, j = np.argwhere(failed)[0]
+        raise NumericalError(
+            f"{divergence!r} found no finite value for measures {tile.rows[i]} and {tile.cols[j]} of their "
+            f"collections (rows of the root; {np.count_nonzero(failed)} such pairs in this tile). Check the scale "
+            "of their points and weights."
+        )
+
+
+def _warn(info: Info, divergence: Divergence) -> None:
+    if info.n_unconverged:
+        warnings.warn(
+            f"{info.n_unconverged} of {info.status.size} entries of {divergence!r} did not reach their tolerance; "
+            "their values are estimates. return_info=True tells which.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,83 @@
+"""Which pairs to compute: blocks of missing pairs, cut into tiles. Pure functions on index arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import IndexArray
+
+#: Elementary operations a tile should take: about 0.1 s, so that an interrupt is heard soon.
+TILE_WORK = 1.5e8
+LARGEST_SIDE = 512
+#: Tiles along the longer side, so that two or more workers stay busy to the end.
+TILES_PER_SIDE = 8
+SMALLEST_SIDE = 16
+
+
+class Block(NamedTuple):
+    """All pairs of ``rows`` and ``cols``; with ``triangle`` both are equal and each pair counts once."""
+
+    rows: IndexArray
+    cols: IndexArray
+    triangle: bool
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs to evaluate; the diagonal of a triangle costs nothing."""
+        n = len(self.rows)
+        return n * (n - 1) // 2 if self.triangle else n * len(self.cols)
+
+
+def tile_side(work: float, n: int, m: int) -> int:
+    """Return the side of the tiles for n x m pairs of ``work`` operations each.
+
+    Depends on the data only, never on the workers or the clock: every executor computes the same tiles.
+    """
+    by_work = math.isqrt(max(1, int(TILE_WORK / max(work, 1.0))))
+    by_balance = max(SMALLEST_SIDE, -(-max(n, m) // TILES_PER_SIDE))
+    return max(1, min(by_work, by_balance, LARGEST_SIDE))
+
+
+def cut(block: Block, side: int) -> Iterator[Block]:
+    """Yield the tiles of a block, row by row; of a triangle only those on and above the diagonal."""
+    for top in range(0, len(block.rows), side):
+        rows = block.rows[top : top + side]
+        for left in range(top if block.triangle else 0, len(block.cols), side):
+            yield Block(rows, block.cols[left : left + side], block.triangle and left == top)
+
+
+def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:
+    """Return rectangles (and triangles) that cover the True entries of a mask exactly once each.
+
+    Rows with the same pattern form a group. Cross-validation and growing data sets leave few groups:
+    whatever was computed before is a union of rectangles. In a symmetric mask two groups are either
+    entirely missing to each other or not at all, so each pair of groups is one block.
+    """
+    if not missing.any():
+        return []
+    groups = _equal_rows(missing)
+    if not symmetric:
+        return [
+            Block(group, np.flatnonzero(missing[group[0]]), False) for group in groups if missing[group[0]].any()
+        ]
+    return [
+        Block(group, other, k == 0)
+        for i, group in enumerate(groups)
+        for k, other in enumerate(groups[i:])
+        if missing[group[0], other[-1]]
+    ]
+
+
+def _equal_rows(mask: NDArray[Any]) -> list[IndexArray]:
+    if mask.all():
+        return [np.arange(len(mask))]
+    packed = np.packbits(mask, axis=1)
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, inverse = np.unique(keys, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(inverse))[:-1])

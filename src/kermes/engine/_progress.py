@@ -1,0 +1,87 @@
+"""A progress bar that only appears when somebody is watching and waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+PATIENCE = 1.0  # seconds
+
+
+class Progress:
+    """Count finished pairs; show a bar on stderr after a second of work.
+
+    Parameters
+    ----------
+    total : int
+        Pairs to evaluate.
+    show : 'auto', True or False
+        'auto' shows the bar on a terminal only.
+    title : str
+    """
+
+    def __init__(self, total: int, show: bool | str, title: str) -> None:
+        self._total = total
+        self._show = show
+        self._title = title
+        self._done = 0
+        self._started = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, pairs: int) -> None:
+        """Count ``pairs`` more; called from any thread."""
+        with self._lock:
+            self._done += pairs
+            if self._bar is None and self._show and time.perf_counter() - self._started > PATIENCE:
+                self._open()
+            if self._bar is not None:
+                self._bar.update(self._task, completed=self._done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True, force_terminal=True if self._show is True else None)
+        if not console.is_terminal:
+            self._show = False
+            return
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("pairs"),
+            _rate_column(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
+
+
+def _rate_column() -> Any:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Pairs per second."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
+
+    return Rate()

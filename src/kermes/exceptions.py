@@ -1,0 +1,61 @@
+"""Errors and warnings of kermes.
+
+::
+
+    KermesError
+    ├── InvalidMeasureError (ValueError)      a measure breaks a rule; names its index
+    ├── InvalidParameterError (ValueError)    a parameter of a divergence, kernel or engine is out of range
+    ├── UnsuitableDataError (ValueError)      valid measures that a divergence cannot compare
+    ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
+    └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
+
+    KermesWarning (UserWarning)
+    └── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
+
+Every message has the form "what is wrong; the rule; the remedy".
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConvergenceWarning",
+    "InvalidMeasureError",
+    "InvalidParameterError",
+    "KermesError",
+    "KermesWarning",
+    "MissingDependencyError",
+    "NumericalError",
+    "UnsuitableDataError",
+]
+
+
+class KermesError(Exception):
+    """Base of every error raised on purpose by kermes."""
+
+
+class InvalidMeasureError(KermesError, ValueError):
+    """Input that is not a measure: the message names the index, the rule and the remedy."""
+
+
+class InvalidParameterError(KermesError, ValueError):
+    """A parameter outside its range."""
+
+
+class UnsuitableDataError(KermesError, ValueError):
+    """Valid measures that this divergence cannot compare, such as points of different dimensions."""
+
+
+class NumericalError(KermesError, ArithmeticError):
+    """A pair of measures for which no finite value could be computed."""
+
+
+class MissingDependencyError(KermesError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class KermesWarning(UserWarning):
+    """Base of every warning of kermes."""
+
+
+class ConvergenceWarning(KermesWarning):
+    """Some pairs stopped before reaching their tolerance."""

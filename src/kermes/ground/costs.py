@@ -1,0 +1,128 @@
+"""Ground costs: how much it takes to move a unit of mass from x to y."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._checks import choice, positive
+from .._table import Table
+from .._typing import ArrayLike, FloatArray
+from ..core import codes
+from ._base import Frozen, point_blocks
+
+__all__ = ["Binary", "Cost", "Euclidean", "Matrix", "SqEuclidean", "Torus", "as_cost"]
+
+
+class Cost(Frozen):
+    """Base of the costs that are functions of two points."""
+
+    code: ClassVar[int]
+    name: ClassVar[str]
+
+    @property
+    def params(self) -> FloatArray:
+        """Parameters for the compiled cores."""
+        return np.zeros(1)
+
+    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> FloatArray:
+        """Return the (n, m) costs between points x (n, d) and y (m, d)."""
+        from ..core.points import cost_block
+
+        a, b, block = point_blocks(x, y)
+        cost_block(self.code, self.params, a, b, block)
+        return block
+
+
+@dataclass(frozen=True)
+class Euclidean(Cost):
+    """c(x, y) = |x - y|. A metric."""
+
+    code: ClassVar[int] = codes.EUCLIDEAN
+    name: ClassVar[str] = "euclidean"
+
+
+@dataclass(frozen=True)
+class SqEuclidean(Cost):
+    """c(x, y) = |x - y|^2. Not a metric; the cost of W_2."""
+
+    code: ClassVar[int] = codes.SQEUCLIDEAN
+    name: ClassVar[str] = "sqeuclidean"
+
+
+@dataclass(frozen=True)
+class Binary(Cost):
+    """c(x, y) = scale if x != y, else 0. A metric; transport under it is total variation.
+
+    Parameters
+    ----------
+    scale : float
+        Cost of any move at all.
+    """
+
+    scale: float = 1.0
+    code: ClassVar[int] = codes.BINARY
+    name: ClassVar[str] = "binary"
+
+    def __post_init__(self) -> None:
+        positive(self.scale, "scale")
+
+    @property
+    def params(self) -> FloatArray:
+        """``[scale]``."""
+        return np.array([float(self.scale)])
+
+
+@dataclass(frozen=True)
+class Torus(Cost):
+    """c(x, y) = geodesic distance on the torus [0, period)^d: angles, times of day. A metric.
+
+    Parameters
+    ----------
+    period : float
+        Length after which every coordinate repeats.
+    """
+
+    period: float = 1.0
+    code: ClassVar[int] = codes.TORUS
+    name: ClassVar[str] = "torus"
+
+    def __post_init__(self) -> None:
+        positive(self.period, "period")
+
+    @property
+    def params(self) -> FloatArray:
+        """``[period]``."""
+        return np.array([float(self.period)])
+
+
+@dataclass(frozen=True)
+class Matrix(Frozen):
+    """Costs given as a table between the points of a shared support.
+
+    Parameters
+    ----------
+    values : array of shape (m, m)
+        Non-negative, symmetric, zero on the diagonal; entry (i, j) is the cost from bin i to bin j.
+        Kept as a read-only table that compares by content.
+    """
+
+    values: ArrayLike
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, Table):
+            object.__setattr__(self, "values", Table(self.values, "cost matrix"))
+
+
+_BY_NAME: dict[str, type[Cost]] = {cost.name: cost for cost in (Euclidean, SqEuclidean, Binary, Torus)}
+
+
+def as_cost(cost: Any) -> Cost | Matrix:
+    """Return a cost object from its name, a square array or a cost object."""
+    if isinstance(cost, (Cost, Matrix)):
+        return cost
+    if isinstance(cost, np.ndarray):
+        return Matrix(cost)
+    return _BY_NAME[choice(cost, "cost", _BY_NAME)]()

@@ -1,0 +1,11 @@
+"""Kernels on measures: scikit-learn ``Kernel`` objects over the distances of the engine.
+
+``_base`` is the only module that names scikit-learn's class. Imports ``engine``, ``divergences``, ``core``.
+"""
+
+from __future__ import annotations
+
+from ._base import MeasureKernel
+from .exponential import Exponential
+
+__all__ = ["Exponential", "MeasureKernel"]

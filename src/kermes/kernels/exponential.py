@@ -1,0 +1,115 @@
+"""Exponential profiles of a distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Hyperparameter
+
+from .._checks import positive, real
+from .._typing import FloatArray
+from ..core import profiles
+from ..divergences import Divergence
+from ..engine import Engine, pairwise
+from ..measures import as_measures
+from ._base import MeasureKernel
+
+__all__ = ["Exponential"]
+
+
+class Exponential(MeasureKernel):
+    r"""Exponential kernel of a distance between measures.
+
+    .. math:: k(\mu, \nu) = \exp\left(-\tfrac12 \left(d(\mu, \nu) / \ell\right)^h\right)
+
+    With the power h = 2 this is :math:`\exp(-d^2 / (2 \ell^2))`, the Gaussian RBF with a distance between measures
+    in place of the Euclidean one.
+
+    Parameters
+    ----------
+    divergence : Divergence
+        The distance d, such as ``divergences.Wasserstein(p=2)``.
+    length_scale : float
+        The length :math:`\ell`, in units of d. The median distance is a fair first guess.
+    power : float
+        The exponent h, in (0, 2]. Not a tunable hyperparameter of Gaussian processes.
+    length_scale_bounds : pair of float or 'fixed'
+        Where the marginal likelihood may look for the length scale.
+    engine : Engine, optional
+        How distances are computed and remembered.
+
+    Notes
+    -----
+    Positive definite for every length scale if and only if :math:`d^h` is conditionally negative definite
+    (Schoenberg); ``divergence.claims(dim)`` says for which h that is proved. *Cost*: the distances once,
+    then one exponential per entry for every new length scale.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences, kernels
+    >>> X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0]])
+    >>> kernels.Exponential(divergences.Wasserstein(), length_scale=2.0)(X).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    def __init__(
+        self,
+        divergence: Divergence,
+        length_scale: float = 1.0,
+        power: float = 2.0,
+        length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5),
+        engine: Engine | None = None,
+    ) -> None:
+        self.divergence = divergence
+        self.length_scale = length_scale
+        self.power = power
+        self.length_scale_bounds = length_scale_bounds
+        self.engine = engine
+
+    @property
+    def hyperparameter_length_scale(self) -> Hyperparameter:
+        """The one hyperparameter that a Gaussian process tunes."""
+        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
+
+    def __call__(
+        self, X: Any, Y: Any = None, eval_gradient: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Return the Gram matrix of X and Y, with its gradient in log(length_scale) on request.
+
+        Parameters
+        ----------
+        X, Y : Measures, or anything ``as_measures`` takes
+            Y is X by default.
+        eval_gradient : bool
+            Only without Y.
+
+        Returns
+        -------
+        K : ndarray of shape (len(X), len(Y))
+        gradient : ndarray of shape (len(X), len(X), 1), or (..., 0) for a fixed length scale
+        """
+        if eval_gradient and Y is not None:
+            raise ValueError("Gradient can only be evaluated when Y is None.")
+        length_scale = positive(self.length_scale, "length_scale")
+        power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
+        left = as_measures(X, "X")
+        right = None if Y is None or Y is X else as_measures(Y, "Y")
+        D = pairwise(left, right, divergence=self.divergence, engine=self._engine())
+        K = profiles.exponential(D, length_scale, power)
+        if not eval_gradient:
+            return K
+        if self.hyperparameter_length_scale.fixed:
+            return K, np.empty((*K.shape, 0))
+        return K, profiles.exponential_log_gradient(D, K, length_scale, power)[:, :, np.newaxis]
+
+    def is_positive_definite(self, dim: int) -> bool | None:
+        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
+        negative_type = self.divergence.claims(dim).negative_type
+        if negative_type is None:
+            return None
+        return True if self.power <= negative_type else None
+
+    def __repr__(self) -> str:
+        return f"Exponential({self.divergence!r}, length_scale={self.length_scale:.3g}, power={self.power:g})"

@@ -1,0 +1,258 @@
+"""From raw input to packed arrays: every rule about what a measure is lives here.
+
+Each function returns a :class:`Packed` or raises :class:`InvalidMeasureError` naming the measure,
+the rule and the remedy. Atoms of weight zero are dropped; nothing else is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._checks import positive
+from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from ..core import ragged
+from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ._packed import Packed, Support
+
+
+def from_samples(samples: Iterable[ArrayLike], weights: Iterable[ArrayLike] | None) -> Packed:
+    """Pack a ragged list of (n_i, d) arrays, or (n_i,) arrays for d = 1."""
+    clouds = [_cloud(cloud, i) for i, cloud in enumerate(_as_sequence(samples, "samples"))]
+    if not clouds:
+        raise InvalidMeasureError("`samples` must hold at least one measure; got none.")
+    dim = clouds[0].shape[1]
+    for i, cloud in enumerate(clouds):
+        if cloud.shape[1] != dim:
+            raise InvalidMeasureError(
+                f"measure {i} has points of dimension {cloud.shape[1]}, measure 0 of dimension {dim}; all "
+                "measures of a collection must share one dimension. Pad or drop columns."
+            )
+    sizes = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
+    offsets = ragged.offsets_of(sizes)
+    packed_weights = np.ones(offsets[-1]) if weights is None else _pack_weights(weights, sizes)
+    return pack(np.concatenate(clouds), packed_weights, offsets)
+
+
+def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
+    """Pack the rows of a non-negative (n, m) array over the bins ``support``, (m,) or (m, d)."""
+    values = _numeric(histograms, "histograms")
+    bins = _numeric(support, "support")
+    bins = bins[:, None] if bins.ndim == 1 else bins
+    if values.ndim != 2 or not len(values):
+        raise InvalidMeasureError(
+            f"`histograms` must have shape (n, m) with n >= 1; got {values.shape}. "
+            "For a single histogram pass `histogram[None, :]`."
+        )
+    if bins.ndim != 2 or len(bins) != values.shape[1]:
+        raise InvalidMeasureError(
+            f"`support` must have shape ({values.shape[1]},) or ({values.shape[1]}, d), one point for each of "
+            f"the {values.shape[1]} bins; got {np.shape(support)}."
+        )
+    if not np.isfinite(bins).all():
+        bad = int(np.flatnonzero(~np.isfinite(bins).all(axis=1))[0])
+        raise InvalidMeasureError(f"point {bad} of `support` is not finite; give every bin a finite position.")
+    _refuse_repeated(bins)
+    return _pack_dense(values, Support(np.ascontiguousarray(bins)), "histogram")
+
+
+def from_images(
+    images: ArrayLike, threshold: float | None, binary: bool, spacing: str | float
+) -> Packed:
+    """Pack grey images (n, h, w): one atom for each pixel brighter than ``threshold`` (default 0)."""
+    grey = _numeric(images, "images")
+    if grey.ndim != 3 or min(grey.shape) == 0:
+        raise InvalidMeasureError(
+            f"`images` must have shape (n, height, width); got {grey.shape}. For one image pass "
+            "`image[None]`; for colour images take a channel or the mean over channels first."
+        )
+    n, height, width = grey.shape
+    step = _spacing(spacing, height, width)
+    values = grey.reshape(n, height * width)
+    if threshold is not None:
+        _refuse_bad_weights(values, "image", lambda flat: flat // values.shape[1])
+        values = np.where(values > threshold, values, 0.0)
+    if binary:
+        values = np.where(values > 0, 1.0, values)  # keeps NaN and negative values visible to the check
+    pixels = np.indices((height, width)).reshape(2, -1).T * step
+    return _pack_dense(values, Support(np.ascontiguousarray(pixels), (height, width), step), "image")
+
+
+def from_points(points: FloatArray) -> Packed:
+    """Pack the rows of a 2-D array as Dirac masses."""
+    if not np.isfinite(points).all():
+        bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InvalidMeasureError(
+            f"row {bad} of `X` contains NaN or infinity; coordinates must be finite. Drop or impute it."
+        )
+    n = len(points)
+    return Packed(np.array(points, dtype=np.float64, order="C"), np.ones(n), np.arange(n + 1))
+
+
+def pack(
+    points: FloatArray,
+    weights: FloatArray,
+    offsets: IndexArray,
+    support: Support | None = None,
+    atoms: IndexArray | None = None,
+    keys: AnyArray | None = None,
+    what: str = "measure",
+) -> Packed:
+    """Check packed arrays, drop atoms of weight zero, and wrap them. ``what`` names a row in errors."""
+    owner = ragged.owners(offsets)
+    names = _namer(what, keys)
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if len(bad):
+        atom = bad[0]
+        raise InvalidMeasureError(
+            f"{names(owner[atom])} has a point with NaN or infinite coordinates, {points[atom]}; coordinates "
+            "must be finite. Drop or impute that point."
+        )
+    _refuse_bad_weights(weights, what, lambda atom: owner[atom], names)
+    keep = weights > 0
+    if not keep.all():
+        points, weights = points[keep], weights[keep]
+        atoms = None if atoms is None else atoms[keep]
+        offsets = ragged.compress(keep, offsets)
+    empty = np.flatnonzero(np.diff(offsets) == 0)
+    if len(empty):
+        raise InvalidMeasureError(
+            f"{names(empty[0])} has no mass ({len(empty)} such in all); every measure needs at least one "
+            f"atom of positive weight. Remove the empty rows first."
+        )
+    return Packed(
+        np.array(points, dtype=np.float64, order="C"),
+        np.array(weights, dtype=np.float64),
+        np.array(offsets, dtype=np.int64),
+        support,
+        None if atoms is None else np.array(atoms, dtype=np.int64),
+        keys,
+    )
+
+
+def merge_repeated(packed: Packed) -> Packed:
+    """Add up the weights of atoms of one measure that sit at the same point; the first one stays."""
+    owner = ragged.owners(packed.offsets)
+    labelled = np.column_stack([owner, packed.points])
+    _, first, inverse = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(owner):
+        return packed
+    weights = np.bincount(inverse.ravel(), weights=packed.weights)
+    order = np.argsort(first)
+    kept = first[order]
+    return Packed(
+        packed.points[kept],
+        weights[order],
+        ragged.offsets_of(np.bincount(owner[kept], minlength=len(packed))),
+        packed.support,
+        None if packed.atoms is None else packed.atoms[kept],
+        packed.keys,
+    )
+
+
+def _pack_dense(values: FloatArray, support: Support, what: str) -> Packed:
+    """Pack the positive entries of (n, m) values over the m points of ``support``."""
+    _refuse_bad_weights(values, what, lambda flat: flat // values.shape[1])
+    row, atoms = np.nonzero(values)
+    offsets = ragged.offsets_of(np.bincount(row, minlength=len(values)))
+    return pack(support.points[atoms], values[row, atoms], offsets, support, atoms, what=what)
+
+
+def _cloud(cloud: ArrayLike, i: int) -> FloatArray:
+    points = _numeric(cloud, f"samples[{i}]")
+    if points.ndim == 1:
+        points = points[:, None]
+    if points.ndim != 2 or points.shape[1] == 0:
+        raise InvalidMeasureError(
+            f"measure {i} has shape {np.shape(cloud)}; each sample must be an array of shape (n_points, dim), "
+            "or (n_points,) for scalars."
+        )
+    if not len(points):
+        raise InvalidMeasureError(
+            f"measure {i} has no points; every measure needs at least one. Remove the empty rows first."
+        )
+    return points
+
+
+def _pack_weights(weights: Iterable[ArrayLike], sizes: IndexArray) -> FloatArray:
+    listed = [_numeric(w, f"weights[{i}]") for i, w in enumerate(_as_sequence(weights, "weights"))]
+    if len(listed) != len(sizes):
+        raise InvalidMeasureError(
+            f"`weights` must hold one array per measure ({len(sizes)}); got {len(listed)}."
+        )
+    for i, (w, size) in enumerate(zip(listed, sizes, strict=True)):
+        if w.shape != (size,):
+            raise InvalidMeasureError(
+                f"measure {i} has {size} points but weights of shape {w.shape}; give one weight per point."
+            )
+    return np.concatenate(listed)
+
+
+def _numeric(values: ArrayLike, name: str) -> FloatArray:
+    """Return a float64 array, or explain why the input is not one."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidMeasureError(f"`{name}` is ragged or not an array ({error}); rows must agree in length.") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidMeasureError(
+            f"`{name}` must be an array of real numbers; got dtype {array.dtype}. "
+            "Ragged lists go to Measures.from_samples, one array per measure."
+        )
+    return array.astype(np.float64)
+
+
+def _as_sequence(values: Any, name: str) -> Sequence[Any]:
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise InvalidMeasureError(
+            f"`{name}` must be a list with one array per measure; got {type(values).__name__}."
+        )
+    return list(values)
+
+
+def _refuse_bad_weights(values: FloatArray, what: str, row_of: Any, names: Any = None) -> None:
+    names = names or _namer(what, None)
+    flat = values.ravel()
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if len(bad):
+        raise InvalidMeasureError(
+            f"{names(row_of(bad[0]))} has a weight that is NaN or infinite; weights must be finite. "
+            "Replace missing weights by 0 to drop the atom."
+        )
+    bad = np.flatnonzero(flat < 0)
+    if len(bad):
+        raise InvalidMeasureError(
+            f"{names(row_of(bad[0]))} has the negative weight {flat[bad[0]]:g}; weights must be >= 0. "
+            "Clip or shift the values if a negative mass has no meaning."
+        )
+
+
+def _refuse_repeated(bins: FloatArray) -> None:
+    _, first, inverse = np.unique(bins, axis=0, return_index=True, return_inverse=True)
+    repeated = np.flatnonzero(first[inverse.ravel()] != np.arange(len(bins)))
+    if len(repeated):
+        bad = int(repeated[0])
+        raise InvalidMeasureError(
+            f"points {first[inverse.ravel()[bad]]} and {bad} of `support` coincide; bins must be distinct. "
+            "Add the columns of equal bins."
+        )
+
+
+def _namer(what: str, keys: AnyArray | None) -> Any:
+    if keys is None:
+        return lambda i: f"{what} {i}"
+    return lambda i: f"{what} {i} ({keys[i]!s})"
+
+
+def _spacing(spacing: str | float, height: int, width: int) -> float:
+    if spacing == "pixel":
+        return 1.0
+    if spacing == "unit":
+        return 1.0 / max(max(height, width) - 1, 1)
+    if isinstance(spacing, str):
+        raise InvalidParameterError(
+            f"`spacing` must be 'pixel', 'unit' or a positive number; got {spacing!r}."
+        )
+    return positive(spacing, "spacing")

@@ -1,0 +1,374 @@
+"""``Measure`` and ``Measures``: what scikit-learn sees and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+
+from .._checks import integer
+from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from ..core import ragged
+from ..exceptions import InvalidMeasureError
+from . import _build
+from ._packed import Packed, Support
+
+__all__ = ["Measure", "Measures"]
+
+
+class Measure:
+    """One measure: atoms at ``points`` with positive ``weights``.
+
+    Deliberately opaque: it has no length, no array form and compares by identity, so that
+    scikit-learn and NumPy carry it around as an object. It remembers the collection and row it came
+    from, so that a list of them turns back into a view without copying.
+
+    Examples
+    --------
+    >>> from kermes import Measures
+    >>> Measures.from_samples([[0.0, 1.0, 5.0]])[0]
+    Measure(3 atoms in dimension 1, mass 3)
+    """
+
+    __slots__ = ("_root", "_row")
+
+    def __init__(self, root: Packed, row: int) -> None:
+        self._root = root
+        self._row = row
+
+    @property
+    def points(self) -> FloatArray:
+        """Positions of the atoms, (n_atoms, dim)."""
+        return self._root.points[self._atoms]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Masses of the atoms, (n_atoms,); all positive."""
+        return self._root.weights[self._atoms]
+
+    @property
+    def mass(self) -> float:
+        """Total mass."""
+        return float(self.weights.sum())
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the points."""
+        return int(self._root.points.shape[1])
+
+    @property
+    def key(self) -> Any:
+        """Name of the measure (the group of a table), or None."""
+        return None if self._root.keys is None else self._root.keys[self._row]
+
+    @property
+    def _atoms(self) -> slice:
+        return slice(self._root.offsets[self._row], self._root.offsets[self._row + 1])
+
+    def __repr__(self) -> str:
+        n = len(self.weights)
+        atoms = "1 atom" if n == 1 else f"{n} atoms"
+        return f"Measure({atoms} in dimension {self.dim}, mass {self.mass:g})"
+
+
+class Measures:
+    """A collection of n measures on R^dim, packed into three arrays.
+
+    Make one with :meth:`from_samples`, :meth:`from_histograms`, :meth:`from_images` or
+    :meth:`from_frame`. Indexing with a slice, mask or index array gives a *view*: it shares the data
+    and remembers which rows of the root collection it holds, so that an engine never computes a
+    distance between the same two measures twice.
+
+    Collections are immutable. They have ``shape == (n,)`` and behave as an array of samples in
+    ``train_test_split``, ``GridSearchCV``, ``cross_val_score``, ``shuffle`` and ``Pipeline``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures
+    >>> X = Measures.from_samples([np.zeros((3, 2)), np.ones((5, 2))])
+    >>> X
+    Measures(2 measures in dimension 2, 3 to 5 atoms)
+    >>> X.masses
+    array([3., 5.])
+    >>> X[[1]]
+    Measures(1 measure in dimension 2, 5 atoms)
+    """
+
+    def __init__(self, root: Packed, rows: IndexArray | None = None) -> None:
+        if not isinstance(root, Packed):
+            raise InvalidMeasureError(
+                "Measures is not built directly; use Measures.from_samples, from_histograms, from_images or "
+                "from_frame."
+            )
+        self._root = root
+        self._rows = rows
+
+    # -- construction ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_samples(
+        cls, samples: Iterable[ArrayLike], weights: Iterable[ArrayLike] | None = None
+    ) -> Measures:
+        """Make one measure per array of points: bags, clouds, sequences of scalars.
+
+        Parameters
+        ----------
+        samples : list of array of shape (n_i, d) or (n_i,)
+            The points of each measure; scalars make measures on the line.
+        weights : list of array of shape (n_i,), optional
+            Non-negative masses of the points; 1 each by default. Points of weight 0 are dropped.
+
+        Examples
+        --------
+        >>> from kermes import Measures
+        >>> Measures.from_samples([[1.0, 2.0], [4.0]], weights=[[1, 3], [2]]).masses
+        array([4., 2.])
+        """
+        return cls(_build.from_samples(samples, weights))
+
+    @classmethod
+    def from_histograms(cls, histograms: ArrayLike, support: ArrayLike) -> Measures:
+        """Make one measure per row of non-negative values over common bins.
+
+        Parameters
+        ----------
+        histograms : array of shape (n, m)
+            Mass in each bin; bins of mass 0 carry no atom.
+        support : array of shape (m,) or (m, d)
+            Position of each bin; positions must be distinct.
+        """
+        return cls(_build.from_histograms(histograms, support))
+
+    @classmethod
+    def from_images(
+        cls,
+        images: ArrayLike,
+        threshold: float | None = None,
+        binary: bool = False,
+        spacing: str | float = "pixel",
+    ) -> Measures:
+        """Make one measure per grey image: an atom at (row, column) for each pixel with ink.
+
+        Parameters
+        ----------
+        images : array of shape (n, height, width)
+            Grey values, 0 = no mass. Invert images whose background is bright.
+        threshold : float, optional
+            Keep only pixels brighter than this; 0 by default.
+        binary : bool
+            Give every kept pixel mass 1 instead of its grey value.
+        spacing : 'pixel', 'unit' or float
+            Unit of the coordinates: pixels, the longer side scaled to [0, 1], or a pixel pitch.
+        """
+        return cls(_build.from_images(images, threshold, binary, spacing))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, by: str, columns: str | Sequence[str], weights: str | None = None
+    ) -> Measures:
+        """Make one measure per group of a long table (one row per point).
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table
+        by : str
+            Column that says which measure a row belongs to. Groups keep the order of their first
+            row; their names are in :attr:`keys`.
+        columns : str or list of str
+            Coordinate columns.
+        weights : str, optional
+            Column of non-negative masses; 1 each by default.
+        """
+        from ._frame import from_frame
+
+        return cls(from_frame(frame, by, columns, weights))
+
+    # -- what it holds --------------------------------------------------------------------------
+
+    @cached_property
+    def _packed(self) -> Packed:
+        return self._root if self._rows is None else self._root.take(self._rows)
+
+    @property
+    def points(self) -> FloatArray:
+        """All atoms, (n_atoms_in_all, dim), read-only; measure i owns ``offsets[i]:offsets[i+1]``."""
+        return self._packed.points
+
+    @property
+    def weights(self) -> FloatArray:
+        """Masses of all atoms, read-only; all positive, not normalised."""
+        return self._packed.weights
+
+    @property
+    def offsets(self) -> IndexArray:
+        """Where each measure starts in ``points`` and ``weights``, (n + 1,), read-only."""
+        return self._packed.offsets
+
+    @property
+    def atoms(self) -> IndexArray | None:
+        """Index of every atom in ``support.points``, or None when no support is shared."""
+        return self._packed.atoms
+
+    @property
+    def support(self) -> Support | None:
+        """The finite set of points all measures share (bins, pixels), or None."""
+        return self._root.support
+
+    @property
+    def keys(self) -> AnyArray | None:
+        """Names of the measures (the groups of a table), or None."""
+        return self._packed.keys
+
+    @property
+    def masses(self) -> FloatArray:
+        """Total mass of each measure, (n,)."""
+        return ragged.segment_sums(self.weights, self.offsets)
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Weights of all atoms divided by the mass of their measure."""
+        return self.weights / np.repeat(self.masses, self.sizes)
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Number of atoms of each measure, (n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the points."""
+        return int(self._root.points.shape[1])
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n,)``: scikit-learn indexes whatever has a shape like an array."""
+        return (len(self),)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the root collection's content; with :attr:`rows` it identifies every measure."""
+        return self._root.fingerprint
+
+    @property
+    def rows(self) -> IndexArray:
+        """Rows of the root collection that this view holds, (n,)."""
+        return np.arange(len(self._root)) if self._rows is None else self._rows
+
+    # -- container ------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._root) if self._rows is None else len(self._rows)
+
+    def __iter__(self) -> Iterator[Measure]:
+        return (Measure(self._root, int(row)) for row in self.rows)
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> Measure: ...
+    @overload
+    def __getitem__(self, key: Any) -> Measures: ...
+    def __getitem__(self, key: Any) -> Measure | Measures:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # X[index, ...]: scikit-learn
+            key = key[0]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"index {key} is out of range for {len(self)} measures")
+            return Measure(self._root, int(self.rows[key]))
+        if not isinstance(key, slice):
+            key = self._index_array(key)
+        rows = self.rows[key]
+        if not len(rows):
+            raise InvalidMeasureError(
+                f"the selection {key!r} holds none of the {len(self)} measures; a collection needs one or more."
+            )
+        return Measures(self._root, rows)
+
+    def _index_array(self, key: Any) -> AnyArray:
+        index = np.asarray(key)
+        if index.ndim == 1 and not len(index):
+            return np.zeros(0, dtype=np.int64)
+        if index.ndim != 1 or index.dtype.kind not in "biu":
+            raise IndexError(
+                f"Measures take an integer, a slice, a mask or a 1-D array of integers; got {type(key).__name__} "
+                f"of shape {index.shape} and dtype {index.dtype}"
+            )
+        if index.dtype.kind == "b" and len(index) != len(self):
+            raise IndexError(f"the mask has {len(index)} entries for {len(self)} measures")
+        return index
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        """Return an object array of measures: the form in which scikit-learn carries them."""
+        if dtype is not None and np.dtype(dtype) != object:
+            raise InvalidMeasureError(
+                "Measures have no numeric array form; pass them to a kermes kernel or estimator, or use "
+                "`pairwise(X, divergence=...)` to get a matrix."
+            )
+        array = np.empty(len(self), dtype=object)
+        array[:] = list(self)
+        return array
+
+    # -- derived collections --------------------------------------------------------------------
+
+    def subsample(self, n: int, seed: int = 0) -> Measures:
+        """Keep at most ``n`` distinct atoms of each measure, drawn uniformly without replacement.
+
+        Atoms at the same point are merged first. The draw of a measure depends on ``seed`` and on its
+        row in the root collection only, so slicing and subsampling commute.
+        """
+        n = integer(n, "n", low=1)
+        seed = integer(seed, "seed", low=0)
+        packed = self._packed
+        merged = _build.merge_repeated(packed)
+        keep = np.ones(len(merged.weights), dtype=bool)
+        for i, row in enumerate(self.rows):
+            start, stop = merged.offsets[i], merged.offsets[i + 1]
+            if stop - start > n:
+                drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
+                keep[start:stop] = False
+                keep[start + drawn] = True
+        return Measures(
+            Packed(
+                merged.points[keep],
+                merged.weights[keep],
+                ragged.compress(keep, merged.offsets),
+                merged.support,
+                None if merged.atoms is None else merged.atoms[keep],
+                merged.keys,
+            )
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the collection to an ``.npz`` file of plain arrays (no pickle inside)."""
+        from .io import save
+
+        save(self._packed, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Measures:
+        """Read a collection written by :meth:`save`; the content is checked again."""
+        from .io import load
+
+        return cls(load(path))
+
+    # -- display --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        n, low, high = len(self), self.sizes.min(), self.sizes.max()
+        atoms = f"{low} to {high} atoms" if low != high else "1 atom" if low == 1 else f"{low} atoms"
+        count = "1 measure" if n == 1 else f"{n} measures"
+        return f"Measures({count} in dimension {self.dim}, {atoms}{self._place()})"
+
+    def _place(self) -> str:
+        if self.support is None:
+            return ""
+        if self.support.shape is None:
+            return f", {len(self.support.points)} common bins"
+        return ", pixels of a {} x {} grid".format(*self.support.shape)
+
+    def _repr_html_(self) -> str:
+        from ._html import collection_html
+
+        return collection_html(self)

@@ -1,0 +1,75 @@
+"""Long tables (pandas, polars, pyarrow through narwhals) to packed arrays."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from .._typing import AnyArray, FloatArray
+from ..core import ragged
+from ..exceptions import InvalidMeasureError
+from ._build import pack
+from ._packed import Packed
+
+
+def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str | None) -> Packed:
+    """Pack the rows of each group of ``by``; groups keep the order of their first row."""
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InvalidMeasureError(
+            f"`frame` must be a pandas, polars or pyarrow table; got {type(frame).__name__}."
+        ) from None
+    names = [columns] if isinstance(columns, str) else list(columns)
+    if not names:
+        raise InvalidMeasureError("`columns` must name at least one coordinate column.")
+    for name in [by, *names, *([] if weights is None else [weights])]:
+        _require_column(table, name)
+    if not len(table):
+        raise InvalidMeasureError("`frame` has no rows; a collection needs at least one measure.")
+    keys, codes = _groups(table, by)
+    order = np.argsort(codes, kind="stable")
+    offsets = ragged.offsets_of(np.bincount(codes))
+    points = np.column_stack([_column(table, name) for name in names])[order]
+    mass = np.ones(len(table)) if weights is None else _column(table, weights)
+    return pack(points, mass[order], offsets, keys=keys)
+
+
+def _groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
+    """Return the distinct values of ``by`` in order of appearance, and the group number of each row."""
+    column = table[by]
+    if column.is_null().any():
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise InvalidMeasureError(
+            f"row {row} has no value in the column {by!r}; every row must belong to a measure. Drop such rows."
+        )
+    values = np.asarray(column.to_numpy())
+    if values.dtype == object:
+        # Sortable and storable without pickle; strings are what object columns hold in practice.
+        values = values.astype(str)
+    unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(unique), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(unique))
+    return unique[np.argsort(first)], rank[inverse]
+
+
+def _require_column(table: Any, name: str) -> None:
+    if name in table.columns:
+        return
+    close = difflib.get_close_matches(str(name), table.columns, n=1)
+    guess = f" Did you mean {close[0]!r}?" if close else ""
+    raise InvalidMeasureError(f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}")
+
+
+def _column(table: Any, name: str) -> FloatArray:
+    column = table[name]
+    if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
+        raise InvalidMeasureError(
+            f"the column {name!r} has type {column.dtype}; coordinates and weights must be numbers. "
+            "Convert or encode it first."
+        )
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)

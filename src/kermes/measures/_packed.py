@@ -1,0 +1,82 @@
+"""The stored form of a collection: three packed arrays and what is known about the support."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..core import ragged
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """A finite set of points that all measures of a collection share.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, d)
+        Distinct points.
+    shape : tuple of int or None
+        ``(h, w)`` when the points are the pixels of a grid in row-major order.
+    spacing : float
+        Distance between neighbouring pixels of that grid.
+    """
+
+    points: FloatArray
+    shape: tuple[int, int] | None = None
+    spacing: float = 1.0
+
+    def equals(self, other: Support) -> bool:
+        """Whether both list the same points in the same order."""
+        return self is other or np.array_equal(self.points, other.points)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Measure i owns the atoms ``offsets[i]:offsets[i + 1]`` of ``points`` and ``weights``.
+
+    ``atoms`` holds the index of each atom in ``support`` when the collection has a shared one.
+    ``keys`` names the measures (the groups of a table). All arrays are read-only.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    offsets: IndexArray
+    support: Support | None = None
+    atoms: IndexArray | None = None
+    keys: AnyArray | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        for array in (self.points, self.weights, self.offsets, self.atoms, self.keys):
+            if array is not None:
+                array.flags.writeable = False
+        if self.support is not None:
+            self.support.points.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the content: equal data give equal fingerprints in every process."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(str(self.points.shape).encode())
+        for array in (self.points, self.weights, self.offsets):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def take(self, rows: IndexArray) -> Packed:
+        """Return the measures ``rows`` as packed arrays of their own."""
+        index, offsets = ragged.gather_index(self.offsets, rows)
+        return Packed(
+            self.points[index],
+            self.weights[index],
+            offsets,
+            self.support,
+            None if self.atoms is None else self.atoms[index],
+            None if self.keys is None else self.keys[rows],
+        )
