@@ -2,13 +2,14 @@
 
 LLVM cannot vectorise calls to libm's ``exp`` (5.5 ns each here); this one compiles to straight-line
 arithmetic and takes 1.4 ns inside a loop, with a relative error below 3e-16 on [-708, 709].
+It is compiled on its own terms: a caller that may reorder sums would cancel the rounding trick.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .jit import inline_core
+from .jit import strict_core
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**20 (Cody and Waite).
@@ -20,7 +21,7 @@ ROUND = 6755399441055744.0
 LOWEST, HIGHEST = -708.0, 709.0
 
 
-@inline_core
+@strict_core
 def exp(x):  # type: ignore[no-untyped-def]
     """Return e**x for one float64; clamps x to [-708, 709], so never 0 and never inf."""
     x = max(min(x, HIGHEST), LOWEST)

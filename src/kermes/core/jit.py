@@ -6,11 +6,37 @@ reordered (so that they vectorise) and multiply-adds to be fused; nan and inf ke
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+from pathlib import Path
+
 from numba import njit
 
 #: For loops that only add up: vectorisable.
 tile_core = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = njit(cache=True, nogil=True, fastmath={"contract"})
-#: Small helpers, compiled into their caller so that the caller's loop vectorises.
+#: Small helpers, compiled into their caller under the caller's flags.
 inline_core = njit(cache=True, nogil=True, inline="always")
+
+
+def drop_stale_cache(folder: Path) -> None:
+    """Delete Numba's cache beside the sources in ``folder`` if any of them has changed.
+
+    Numba compares each file with its own cache only: after an edit of ``exp.py`` it would go on using
+    the old exponential inside the compiled form of every caller, a silent wrong number.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for source in sorted(folder.glob("*.py")):
+        digest.update(source.read_bytes())
+    stamp = folder / "__pycache__" / "sources.digest"
+    with contextlib.suppress(OSError):  # a read-only installation is never edited
+        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+            return
+        for compiled in stamp.parent.glob("*.nb[ic]"):
+            compiled.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest.hexdigest())
+
+
+drop_stale_cache(Path(__file__).parent)

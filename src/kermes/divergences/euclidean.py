@@ -67,8 +67,7 @@ class Euclidean(Divergence):
 
     def context(self, X: Measures, Y: Measures) -> _Union:
         """Find the union of the supports, and the cheaper of two layouts."""
-        shared = X.support is not None and Y.support is not None and X.support.equals(Y.support)
-        points = None if shared else np.unique(np.concatenate([X.points, Y.points]), axis=0)
+        points = None if X.shares_support(Y) else np.unique(np.concatenate([X.points, Y.points]), axis=0)
         size = len(X.support.points) if points is None else len(points)  # type: ignore[union-attr]
         # A dense difference runs about 8 x faster per entry than a merge of sorted lists.
         return _Union(size, size <= 8 * (X.sizes.mean() + Y.sizes.mean()), points)

@@ -63,7 +63,9 @@ class Precomputed(Divergence):
         size = len(np.asarray(self.distances))
         numbers = X.points[:, 0]
         if X.dim != 1 or (X.sizes != 1).any() or (numbers != np.rint(numbers)).any():
-            raise UnsuitableDataError("Precomputed takes row numbers: pass np.arange(n)[:, None] or rows of it.")
+            raise UnsuitableDataError(
+                "Precomputed takes row numbers: pass np.arange(n)[:, None] or rows of it."
+            )
         if (numbers < 0).any() or (numbers >= size).any():
             bad = int(np.flatnonzero((numbers < 0) | (numbers >= size))[0])
             raise UnsuitableDataError(

@@ -85,7 +85,9 @@ class Wasserstein(Divergence):
     def claims(self, dim: int) -> Claims:
         """Metric always; of negative type p on the line for p <= 2."""
         if dim == 1 and self.p <= 2:
-            return Claims(True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)")
+            return Claims(
+                True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)"
+            )
         return Claims(True, None, "no isometric embedding known")
 
     def check(self, X: Measures) -> None:

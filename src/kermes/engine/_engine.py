@@ -123,7 +123,13 @@ class Engine:
         return values, info
 
     def _table(
-        self, divergence: Divergence, X: Measures, Y: Measures, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool
+        self,
+        divergence: Divergence,
+        X: Measures,
+        Y: Measures,
+        x_rows: IndexArray,
+        y_rows: IndexArray,
+        symmetric: bool,
     ) -> PairTable:
         fresh = PairTable(len(X._root), len(Y._root), symmetric)
         if self._memo is None:
@@ -264,7 +270,9 @@ def _raise(values: FloatArray, exponent: float) -> FloatArray:
     return np.sqrt(values) if exponent == 0.5 else values**exponent
 
 
-def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool) -> Iterator[_plan.Block]:
+def _blocks(
+    table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool
+) -> Iterator[_plan.Block]:
     """Yield the blocks of root rows that the table lacks, each unordered pair in one block only."""
     if not symmetric:
         pieces = [(x_rows, y_rows, False)]
@@ -286,7 +294,9 @@ def _mirror(values: Any) -> Any:
     return upper + upper.T
 
 
-def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence) -> None:
+def _refuse_failed(
+    values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence
+) -> None:
     failed = ~np.isfinite(values) | (status == codes.FAILED)
     if failed.any():
         i, j = np.argwhere(failed)[0]

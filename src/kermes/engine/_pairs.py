@@ -44,7 +44,12 @@ class PairTable:
             side = self._used[0] + self._count_new(np.union1d(left, right), 0)
             return PAIR_BYTES * side * side
         return PAIR_BYTES * int(
-            np.prod([used + self._count_new(rows, k) for k, (used, rows) in enumerate(zip(self._used, (left, right), strict=True))])
+            np.prod(
+                [
+                    used + self._count_new(rows, k)
+                    for k, (used, rows) in enumerate(zip(self._used, (left, right), strict=True))
+                ]
+            )
         )
 
     def slots(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -92,7 +97,10 @@ class PairTable:
         shape = self.values.shape
         if all(used <= size for used, size in zip(self._used, shape, strict=True)):
             return
-        grown = [max(used, size + size // 4) if used > size else size for used, size in zip(self._used, shape, strict=True)]
+        grown = [
+            max(used, size + size // 4) if used > size else size
+            for used, size in zip(self._used, shape, strict=True)
+        ]
         values = np.empty(grown)
         status = np.full(grown, PENDING, dtype=np.uint8)
         values[: shape[0], : shape[1]] = self.values

@@ -63,7 +63,9 @@ def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:
     groups = _equal_rows(missing)
     if not symmetric:
         return [
-            Block(group, np.flatnonzero(missing[group[0]]), False) for group in groups if missing[group[0]].any()
+            Block(group, np.flatnonzero(missing[group[0]]), False)
+            for group in groups
+            if missing[group[0]].any()
         ]
     return [
         Block(group, other, k == 0)

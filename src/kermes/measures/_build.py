@@ -53,14 +53,14 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
         )
     if not np.isfinite(bins).all():
         bad = int(np.flatnonzero(~np.isfinite(bins).all(axis=1))[0])
-        raise InvalidMeasureError(f"point {bad} of `support` is not finite; give every bin a finite position.")
+        raise InvalidMeasureError(
+            f"point {bad} of `support` is not finite; give every bin a finite position."
+        )
     _refuse_repeated(bins)
     return _pack_dense(values, Support(np.ascontiguousarray(bins)), "histogram")
 
 
-def from_images(
-    images: ArrayLike, threshold: float | None, binary: bool, spacing: str | float
-) -> Packed:
+def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacing: str | float) -> Packed:
     """Pack grey images (n, h, w): one atom for each pixel brighter than ``threshold`` (default 0)."""
     grey = _numeric(images, "images")
     if grey.ndim != 3 or min(grey.shape) == 0:
@@ -195,7 +195,9 @@ def _numeric(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InvalidMeasureError(f"`{name}` is ragged or not an array ({error}); rows must agree in length.") from None
+        raise InvalidMeasureError(
+            f"`{name}` is ragged or not an array ({error}); rows must agree in length."
+        ) from None
     if array.dtype.kind not in "biuf":
         raise InvalidMeasureError(
             f"`{name}` must be an array of real numbers; got dtype {array.dtype}. "

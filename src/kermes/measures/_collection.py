@@ -258,6 +258,15 @@ class Measures:
         """Rows of the root collection that this view holds, (n,)."""
         return np.arange(len(self._root)) if self._rows is None else self._rows
 
+    def shares_support(self, other: Measures) -> bool:
+        """Whether both collections number the atoms of one and the same support."""
+        return self.support is not None and other.support is not None and self.support.equals(other.support)
+
+    def expectation(self, values: FloatArray) -> FloatArray:
+        """Return the mean of ``values`` (one row per atom, r columns) under each measure, (n, r)."""
+        weighted = values * self.probabilities[:, None]
+        return np.asarray(np.add.reduceat(weighted, self.offsets[:-1], axis=0))
+
     # -- container ------------------------------------------------------------------------------
 
     def __len__(self) -> int:
