@@ -6,11 +6,10 @@ Array input is checked at one edge only, :mod:`kermes.measures`.
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 from .exceptions import InvalidParameterError, MissingDependencyError
 
@@ -21,13 +20,13 @@ def real(
     value: Any,
     name: str,
     *,
-    low: float = -np.inf,
-    high: float = np.inf,
+    low: float = -math.inf,
+    high: float = math.inf,
     open_low: bool = False,
     remedy: str = "",
 ) -> float:
     """Return ``value`` as a finite float in ``[low, high]`` (``(low, high]`` when ``open_low``)."""
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value)
+    valid = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if valid:
         valid = (value > low if open_low else value >= low) and value <= high
     if not valid:
@@ -64,14 +63,13 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
 def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:
     """Return the error to raise when an optional package is not installed."""
     return MissingDependencyError(
-        f"{purpose} needs the package {package}, which is not installed. "
-        f"Install it with: pip install 'kermes[{extra}]'"
+        f"{purpose} needs the package {package}, which is not installed. Install it with: pip install 'kermes[{extra}]'"
     )
 
 
 def _range(low: float, high: float, open_low: bool) -> str:
-    if high < np.inf:
+    if high < math.inf:
         return f" in {'(' if open_low else '['}{low:g}, {high:g}]"
-    if low > -np.inf:
+    if low > -math.inf:
         return f" greater than {low:g}" if open_low else f" of at least {low:g}"
     return ""

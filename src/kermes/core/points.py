@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, SQEUCLIDEAN, TORUS
+from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, TORUS
 from .exp import exp
 from .jit import tile_core
 
@@ -95,20 +95,18 @@ def kernel_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-unty
 
 @tile_core
 def cost_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``."""
+    """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``; squared Euclidean unless it says otherwise."""
     n = stop - start
     if code == TORUS:
         torus_row(x, i, y, start, stop, params[0], out)
     else:
         squared_row(x, i, y, start, stop, out)
-    if code == EUCLIDEAN or code == TORUS:
+    if code in (EUCLIDEAN, TORUS):
         for j in range(n):
             out[j] = np.sqrt(out[j])
     elif code == BINARY:
         for j in range(n):
             out[j] = params[0] if out[j] > 0.0 else 0.0
-    elif code == SQEUCLIDEAN:
-        pass
 
 
 @tile_core

@@ -108,9 +108,7 @@ class MMD(Divergence):
         mmd.self_products(self.ground.code, self.ground.params, coordinates, weights, offsets, norms)
         return _Embedded(coordinates, weights, offsets, norms)
 
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return MMD^2."""
         from ..core import mmd, vectors
 
@@ -118,7 +116,12 @@ class MMD(Divergence):
         if isinstance(A, _Features):
             vectors.power_tile(A.values, rows, B.values, cols, triangle, 2.0, out)
         else:
-            mmd.tile(self.ground.code, self.ground.params, *A, rows, *B, cols, triangle, out)
+            mmd.tile(
+                self.ground.code, self.ground.params,
+                A.coordinates, A.weights, A.offsets, A.norms, rows,
+                B.coordinates, B.weights, B.offsets, B.norms, cols,
+                triangle, out,
+            )  # fmt: skip
         return out, None
 
     def work(self, X: Measures, Y: Measures) -> float:

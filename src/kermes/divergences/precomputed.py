@@ -63,9 +63,7 @@ class Precomputed(Divergence):
         size = len(np.asarray(self.distances))
         numbers = X.points[:, 0]
         if X.dim != 1 or (X.sizes != 1).any() or (numbers != np.rint(numbers)).any():
-            raise UnsuitableDataError(
-                "Precomputed takes row numbers: pass np.arange(n)[:, None] or rows of it."
-            )
+            raise UnsuitableDataError("Precomputed takes row numbers: pass np.arange(n)[:, None] or rows of it.")
         if (numbers < 0).any() or (numbers >= size).any():
             bad = int(np.flatnonzero((numbers < 0) | (numbers >= size))[0])
             raise UnsuitableDataError(
@@ -76,9 +74,7 @@ class Precomputed(Divergence):
         """Read the row numbers."""
         return X.points[:, 0].astype(np.int64)
 
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return the looked-up distances."""
         return np.asarray(self.distances)[np.ix_(A[rows], B[cols])], None
 

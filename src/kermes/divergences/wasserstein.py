@@ -62,8 +62,8 @@ class Wasserstein(Divergence):
     >>> X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0], [0.0, 5.0, 9.0]])
     >>> pairwise(X, divergence=divergences.Wasserstein(p=1)).round(3)
     array([[0.   , 2.   , 4.167],
-           [2.   , 0.   , 3.   ],
-           [4.167, 3.   , 0.   ]])
+           [2.   , 0.   , 3.5  ],
+           [4.167, 3.5  , 0.   ]])
     """
 
     p: float = 2.0
@@ -85,9 +85,7 @@ class Wasserstein(Divergence):
     def claims(self, dim: int) -> Claims:
         """Metric always; of negative type p on the line for p <= 2."""
         if dim == 1 and self.p <= 2:
-            return Claims(
-                True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)"
-            )
+            return Claims(True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)")
         return Claims(True, None, "no isometric embedding known")
 
     def check(self, X: Measures) -> None:
@@ -114,9 +112,7 @@ class Wasserstein(Divergence):
         quantile.cumulate(X.weights[order], offsets, cumulative)
         return _Sorted(X.points[order, 0], cumulative, offsets)
 
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return W_p^p by merging quantile functions."""
         from ..core import quantile, vectors
 

@@ -270,9 +270,7 @@ def _raise(values: FloatArray, exponent: float) -> FloatArray:
     return np.sqrt(values) if exponent == 0.5 else values**exponent
 
 
-def _blocks(
-    table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool
-) -> Iterator[_plan.Block]:
+def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool) -> Iterator[_plan.Block]:
     """Yield the blocks of root rows that the table lacks, each unordered pair in one block only."""
     if not symmetric:
         pieces = [(x_rows, y_rows, False)]
@@ -294,9 +292,7 @@ def _mirror(values: Any) -> Any:
     return upper + upper.T
 
 
-def _refuse_failed(
-    values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence
-) -> None:
+def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence) -> None:
     failed = ~np.isfinite(values) | (status == codes.FAILED)
     if failed.any():
         i, j = np.argwhere(failed)[0]

@@ -54,9 +54,6 @@ def default_workers() -> int:
 
     One level of parallelism: under ``n_jobs=2`` or a Dask worker the outer level owns the cores.
     """
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or multiprocessing.parent_process() is not None
-    ):
+    if threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

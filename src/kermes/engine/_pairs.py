@@ -67,7 +67,7 @@ class PairTable:
 
     def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_]:
         """Return which pairs of slots are not computed yet."""
-        return self.status[np.ix_(left, right)] == PENDING
+        return np.asarray(self.status[np.ix_(left, right)] == PENDING)
 
     def write(self, left: IndexArray, right: IndexArray, values: FloatArray, status: StatusArray) -> None:
         """Store a finished tile; the status last, so that a pair is never finished without its value."""
@@ -98,8 +98,7 @@ class PairTable:
         if all(used <= size for used, size in zip(self._used, shape, strict=True)):
             return
         grown = [
-            max(used, size + size // 4) if used > size else size
-            for used, size in zip(self._used, shape, strict=True)
+            max(used, size + size // 4) if used > size else size for used, size in zip(self._used, shape, strict=True)
         ]
         values = np.empty(grown)
         status = np.full(grown, PENDING, dtype=np.uint8)

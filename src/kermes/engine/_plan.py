@@ -62,11 +62,7 @@ def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:
         return []
     groups = _equal_rows(missing)
     if not symmetric:
-        return [
-            Block(group, np.flatnonzero(missing[group[0]]), False)
-            for group in groups
-            if missing[group[0]].any()
-        ]
+        return [Block(group, np.flatnonzero(missing[group[0]]), False) for group in groups if missing[group[0]].any()]
     return [
         Block(group, other, k == 0)
         for i, group in enumerate(groups)

@@ -31,7 +31,5 @@ def point_blocks(x: ArrayLike, y: ArrayLike | None) -> tuple[FloatArray, FloatAr
     a = coordinates(x, "x")
     b = a if y is None else coordinates(y, "y")
     if a.shape[0] != b.shape[0]:
-        raise InvalidParameterError(
-            f"`x` has dimension {a.shape[0]}, `y` dimension {b.shape[0]}; they must agree."
-        )
+        raise InvalidParameterError(f"`x` has dimension {a.shape[0]}, `y` dimension {b.shape[0]}; they must agree.")
     return a, b, np.empty((a.shape[1], b.shape[1]))

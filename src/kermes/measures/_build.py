@@ -53,9 +53,7 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
         )
     if not np.isfinite(bins).all():
         bad = int(np.flatnonzero(~np.isfinite(bins).all(axis=1))[0])
-        raise InvalidMeasureError(
-            f"point {bad} of `support` is not finite; give every bin a finite position."
-        )
+        raise InvalidMeasureError(f"point {bad} of `support` is not finite; give every bin a finite position.")
     _refuse_repeated(bins)
     return _pack_dense(values, Support(np.ascontiguousarray(bins)), "histogram")
 
@@ -120,7 +118,13 @@ def pack(
     if len(empty):
         raise InvalidMeasureError(
             f"{names(empty[0])} has no mass ({len(empty)} such in all); every measure needs at least one "
-            f"atom of positive weight. Remove the empty rows first."
+            "atom of positive weight. Remove the empty rows first."
+        )
+    with np.errstate(over="ignore"):
+        heavy = np.flatnonzero(~np.isfinite(ragged.segment_sums(weights, offsets)))
+    if len(heavy):
+        raise InvalidMeasureError(
+            f"{names(heavy[0])} has an infinite mass; its weights add up beyond 1e308. Scale them."
         )
     return Packed(
         np.array(points, dtype=np.float64, order="C"),
@@ -144,7 +148,7 @@ def merge_repeated(packed: Packed) -> Packed:
     kept = first[order]
     return Packed(
         packed.points[kept],
-        weights[order],
+        np.asarray(weights[order], dtype=np.float64),
         ragged.offsets_of(np.bincount(owner[kept], minlength=len(packed))),
         packed.support,
         None if packed.atoms is None else packed.atoms[kept],
@@ -179,9 +183,7 @@ def _cloud(cloud: ArrayLike, i: int) -> FloatArray:
 def _pack_weights(weights: Iterable[ArrayLike], sizes: IndexArray) -> FloatArray:
     listed = [_numeric(w, f"weights[{i}]") for i, w in enumerate(_as_sequence(weights, "weights"))]
     if len(listed) != len(sizes):
-        raise InvalidMeasureError(
-            f"`weights` must hold one array per measure ({len(sizes)}); got {len(listed)}."
-        )
+        raise InvalidMeasureError(f"`weights` must hold one array per measure ({len(sizes)}); got {len(listed)}.")
     for i, (w, size) in enumerate(zip(listed, sizes, strict=True)):
         if w.shape != (size,):
             raise InvalidMeasureError(
@@ -195,9 +197,7 @@ def _numeric(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InvalidMeasureError(
-            f"`{name}` is ragged or not an array ({error}); rows must agree in length."
-        ) from None
+        raise InvalidMeasureError(f"`{name}` is ragged or not an array ({error}); rows must agree in length.") from None
     if array.dtype.kind not in "biuf":
         raise InvalidMeasureError(
             f"`{name}` must be an array of real numbers; got dtype {array.dtype}. "
@@ -208,9 +208,7 @@ def _numeric(values: ArrayLike, name: str) -> FloatArray:
 
 def _as_sequence(values: Any, name: str) -> Sequence[Any]:
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidMeasureError(
-            f"`{name}` must be a list with one array per measure; got {type(values).__name__}."
-        )
+        raise InvalidMeasureError(f"`{name}` must be a list with one array per measure; got {type(values).__name__}.")
     return list(values)
 
 
@@ -254,7 +252,5 @@ def _spacing(spacing: str | float, height: int, width: int) -> float:
     if spacing == "unit":
         return 1.0 / max(max(height, width) - 1, 1)
     if isinstance(spacing, str):
-        raise InvalidParameterError(
-            f"`spacing` must be 'pixel', 'unit' or a positive number; got {spacing!r}."
-        )
+        raise InvalidParameterError(f"`spacing` must be 'pixel', 'unit' or a positive number; got {spacing!r}.")
     return positive(spacing, "spacing")

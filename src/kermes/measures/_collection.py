@@ -101,8 +101,7 @@ class Measures:
     def __init__(self, root: Packed, rows: IndexArray | None = None) -> None:
         if not isinstance(root, Packed):
             raise InvalidMeasureError(
-                "Measures is not built directly; use Measures.from_samples, from_histograms, from_images or "
-                "from_frame."
+                "Measures is not built directly; use Measures.from_samples, from_histograms, from_images or from_frame."
             )
         self._root = root
         self._rows = rows
@@ -110,9 +109,7 @@ class Measures:
     # -- construction ---------------------------------------------------------------------------
 
     @classmethod
-    def from_samples(
-        cls, samples: Iterable[ArrayLike], weights: Iterable[ArrayLike] | None = None
-    ) -> Measures:
+    def from_samples(cls, samples: Iterable[ArrayLike], weights: Iterable[ArrayLike] | None = None) -> Measures:
         """Make one measure per array of points: bags, clouds, sequences of scalars.
 
         Parameters
@@ -167,9 +164,7 @@ class Measures:
         return cls(_build.from_images(images, threshold, binary, spacing))
 
     @classmethod
-    def from_frame(
-        cls, frame: Any, by: str, columns: str | Sequence[str], weights: str | None = None
-    ) -> Measures:
+    def from_frame(cls, frame: Any, by: str, columns: str | Sequence[str], weights: str | None = None) -> Measures:
         """Make one measure per group of a long table (one row per point).
 
         Parameters

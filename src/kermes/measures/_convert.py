@@ -92,11 +92,7 @@ def _from_objects(array: AnyArray, name: str) -> Measures:
     members = array.ravel()
     strangers = [i for i, member in enumerate(members) if not isinstance(member, Measure)]
     if array.ndim != 1 or strangers or not len(members):
-        what = (
-            f"entry {strangers[0]} is a {type(members[strangers[0]]).__name__}"
-            if strangers
-            else f"{array.shape}"
-        )
+        what = f"entry {strangers[0]} is a {type(members[strangers[0]]).__name__}" if strangers else f"{array.shape}"
         raise InvalidMeasureError(
             f"`{name}` is an object array that does not hold measures ({what}). Use Measures.from_samples with "
             "one array of points per measure."

@@ -62,9 +62,7 @@ def _require_column(table: Any, name: str) -> None:
         return
     close = difflib.get_close_matches(str(name), table.columns, n=1)
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    raise InvalidMeasureError(
-        f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}"
-    )
+    raise InvalidMeasureError(f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}")
 
 
 def _column(table: Any, name: str) -> FloatArray:

@@ -48,7 +48,9 @@ def _thumbnail(measure: Measure, support: Support | None, low: FloatArray, high:
         marks = _stems(_fit(points[:, 0], low[0], high[0]), shade)
     else:
         marks = _dots(_fit(points[:, :2], low[:2], high[:2]), shade)
-    return f'<svg width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}" style="border:1px solid #8888">{marks}</svg>'
+    return (
+        f'<svg width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}" style="border:1px solid #8888">{marks}</svg>'
+    )
 
 
 def _fit(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

@@ -1,0 +1,35 @@
+"""Run the rows named on the command line, or all, and print one table."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from . import foundation
+
+ROWS = {**foundation.ROWS}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        print(f"no row {unknown[0]!r}; there are: {', '.join(ROWS)}", file=sys.stderr)
+        return 2
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    table = Table(title="kermes against peers, one run, best of several")
+    for column in ("work", "peer", "kermes", "peer's", "figure", "asked", "differ by", ""):
+        table.add_column(column)
+    passed = True
+    for name in names or ROWS:
+        with console.status(name):
+            row = ROWS[name]()
+        passed &= row.passed
+        table.add_row(*[str(cell) for cell in list(vars(row).values())[:-1]], "ok" if row.passed else "MISSED")
+    console.print(table)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,18 @@
+"""Sphinx configuration."""
+
+from importlib.metadata import version as installed
+
+project = "kermes"
+author = "the kermes developers"
+release = version = installed("kermes")
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+exclude_patterns = ["_build"]
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+html_title = "kermes"

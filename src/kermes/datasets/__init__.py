@@ -1,0 +1,23 @@
+"""Data to try things on: labelled images (digits, MNIST, USPS, Quick, Draw!) and synthetic measures.
+
+Nothing is downloaded at import. ``load_digits`` works everywhere; the other loaders read a folder given
+as ``path`` or by the environment variable ``KERMES_DATA``.
+"""
+
+from __future__ import annotations
+
+from ._images import Images, load_digits, load_mnist, load_quickdraw, load_usps, read_idx
+from ._synthetic import Synthetic, make_diracs, make_location_scale, make_translates
+
+__all__ = [
+    "Images",
+    "Synthetic",
+    "load_digits",
+    "load_mnist",
+    "load_quickdraw",
+    "load_usps",
+    "make_diracs",
+    "make_location_scale",
+    "make_translates",
+    "read_idx",
+]

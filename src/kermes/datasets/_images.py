@@ -1,0 +1,164 @@
+"""Labelled images, and the loaders of the four image data sets."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._checks import choice
+from .._typing import AnyArray
+from ..exceptions import KermesError
+from ..measures import Measures
+
+__all__ = ["Images", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """Grey images with labels.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, height, width)
+        Ink is bright, background 0.
+    target : ndarray of shape (n,)
+        Class numbers.
+    classes : tuple of str
+        Name of each class.
+    """
+
+    images: AnyArray
+    target: AnyArray
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def __getitem__(self, key: Any) -> Images:
+        """Return the images of a slice, mask or index array."""
+        return Images(self.images[key], self.target[key], self.classes)
+
+    def measures(self, **options: Any) -> Measures:
+        """Return the images as measures; options as in :meth:`Measures.from_images`."""
+        return Measures.from_images(self.images, **options)
+
+
+DIGITS = tuple("0123456789")
+
+
+def load_digits() -> Images:
+    """Return the 1797 handwritten digits of 8 x 8 pixels that ship with scikit-learn."""
+    from sklearn.datasets import load_digits as load
+
+    digits = load()
+    return Images(digits.images, digits.target, DIGITS)
+
+
+def load_mnist(path: str | os.PathLike[str] | None = None, split: str = "train") -> Images:
+    """Return the MNIST digits, 28 x 28 pixels in 0 to 255: 60,000 to train, 10,000 to test.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder with the four IDX files, compressed or not. By default the folders ``$KERMES_DATA/mnist``,
+        ``$KERMES_DATA`` and ``../shared/data/mnist`` are tried, then scikit-learn's OpenML cache or download.
+    split : 'train' or 'test'
+    """
+    stem = {"train": "train", "test": "t10k"}[choice(split, "split", ["train", "test"])]
+    folder = _find("mnist", f"{stem}-images-idx3-ubyte", path)
+    if folder is None:
+        return _openml_mnist(split)
+    images = read_idx(_plain_or_gz(folder / f"{stem}-images-idx3-ubyte"))
+    return Images(images, read_idx(_plain_or_gz(folder / f"{stem}-labels-idx1-ubyte")).astype(np.int64), DIGITS)
+
+
+def load_usps(path: str | os.PathLike[str] | None = None, split: str = "train") -> Images:
+    """Return the USPS digits, 16 x 16 pixels in [0, 1]: 7291 to train, 2007 to test.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder with ``usps.npz`` (arrays X_train, y_train, X_test, y_test). By default ``$KERMES_DATA/usps``,
+        ``$KERMES_DATA`` and ``../shared/data/usps`` are tried.
+    split : 'train' or 'test'
+    """
+    choice(split, "split", ["train", "test"])
+    with np.load(_require("usps", "usps.npz", path) / "usps.npz", allow_pickle=False) as file:
+        return Images(file[f"X_{split}"], file[f"y_{split}"].astype(np.int64), DIGITS)
+
+
+def load_quickdraw(path: str | os.PathLike[str] | None = None) -> Images:
+    """Return drawings of the Quick, Draw! data set (Google, CC BY 4.0), 28 x 28 pixels in 0 to 255.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default
+        ``$KERMES_DATA/quickdraw``, ``$KERMES_DATA`` and ``../shared/data/quickdraw`` are tried.
+
+    Notes
+    -----
+    ``classes`` names what the drawings show. Of the eight classes of the paper `wek` only airplane and
+    rainbow are in the file at hand.
+    """
+    with np.load(_require("quickdraw", "quickdraw.npz", path) / "quickdraw.npz", allow_pickle=False) as file:
+        return Images(file["images"], file["labels"].astype(np.int64), tuple(str(c) for c in file["class_names"]))
+
+
+def read_idx(path: str | os.PathLike[str]) -> AnyArray:
+    """Return the array in an IDX file of unsigned bytes (the format of MNIST), gzipped or not."""
+    opener: Any = gzip.open if Path(path).suffix == ".gz" else open
+    with opener(path, "rb") as file:
+        content = file.read()
+    # Two zero bytes, the type (8 = unsigned byte), the number of dimensions, then big-endian sizes.
+    if len(content) < 4 or content[:3] != b"\x00\x00\x08":
+        raise KermesError(f"{os.fspath(path)!r} is not an IDX file of unsigned bytes.")
+    shape = struct.unpack_from(f">{content[3]}I", content, 4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
+
+
+def _folders(name: str, path: str | os.PathLike[str] | None) -> Iterator[Path]:
+    if path is not None:
+        yield Path(path)
+        return
+    if "KERMES_DATA" in os.environ:
+        yield Path(os.environ["KERMES_DATA"]) / name
+        yield Path(os.environ["KERMES_DATA"])
+    yield Path("..") / "shared" / "data" / name
+    yield Path(__file__).parents[4] / "shared" / "data" / name  # beside a source checkout
+
+
+def _find(name: str, file: str, path: str | os.PathLike[str] | None) -> Path | None:
+    """Return the first folder that holds ``file`` (or its .gz); an explicit path must hold it."""
+    for folder in _folders(name, path):
+        if _plain_or_gz(folder / file).exists():
+            return folder
+    if path is not None:
+        raise FileNotFoundError(f"there is no {file} (or {file}.gz) in {os.fspath(path)!r}")
+    return None
+
+
+def _require(name: str, file: str, path: str | os.PathLike[str] | None) -> Path:
+    folder = _find(name, file, path)
+    if folder is None:
+        raise FileNotFoundError(f"{file} was not found; pass its folder as `path`, or set KERMES_DATA to it")
+    return folder
+
+
+def _plain_or_gz(path: Path) -> Path:
+    return path if path.exists() else path.with_name(path.name + ".gz")
+
+
+def _openml_mnist(split: str) -> Images:
+    from sklearn.datasets import fetch_openml
+
+    images, labels = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
+    part = slice(0, 60_000) if split == "train" else slice(60_000, 70_000)
+    return Images(images[part].reshape(-1, 28, 28).astype(np.uint8), labels[part].astype(np.int64), DIGITS)

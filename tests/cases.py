@@ -1,0 +1,88 @@
+"""One list of divergences and one of kernels; every law runs over each of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tests.oracles import embeddings, transport
+
+from kermes import divergences, ground, kernels
+from kermes.divergences import Divergence
+
+
+@dataclass(frozen=True)
+class Case:
+    """A divergence, the dimensions it takes, its slow oracle and its value on two Dirac masses."""
+
+    name: str
+    divergence: Divergence
+    oracle: Callable[[Any, Any], float]
+    on_diracs: Callable[[Any, Any], float]
+    dims: tuple[int, ...] = (1, 2, 5)
+    atol: float = 1e-9
+
+
+def distance(x, y):
+    return float(np.linalg.norm(x - y))
+
+
+def differ(x, y):
+    return float(np.sqrt(2) * (x != y).any())
+
+
+def _mmd_case(name, kernel, k, atol=1e-7):
+    return Case(
+        name,
+        divergences.MMD(kernel),
+        lambda mu, nu: embeddings.mmd(mu, nu, k),
+        lambda x, y: np.sqrt(max(k(x, x) + k(y, y) - 2 * k(x, y), 0.0)),
+        atol=atol,
+    )
+
+
+def _wasserstein_case(p):
+    return Case(
+        f"wasserstein-p{p}",
+        divergences.Wasserstein(p=p),
+        lambda mu, nu: transport.wasserstein(mu, nu, p),
+        distance,
+        dims=(1,),
+    )
+
+
+DIVERGENCES = [
+    *[_wasserstein_case(p) for p in (1, 1.5, 2, 3)],
+    Case("euclidean", divergences.Euclidean(), embeddings.euclidean, differ),
+    _mmd_case("mmd-linear", ground.Linear(), lambda x, y: x @ y),
+    _mmd_case("mmd-gaussian", ground.Gaussian(sigma=0.8), lambda x, y: np.exp(-((x - y) @ (x - y)) / 1.28)),
+    _mmd_case("mmd-polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2, atol=1e-6),
+    _mmd_case("mmd-laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum())),
+]
+
+
+@dataclass(frozen=True)
+class KernelCase:
+    """A kernel on measures and the dimensions it takes."""
+
+    name: str
+    kernel: Any
+    dims: tuple[int, ...] = field(default=(1, 2))
+
+
+KERNELS = [
+    KernelCase("exp-w2", kernels.Exponential(divergences.Wasserstein(p=2), length_scale=0.7), dims=(1,)),
+    KernelCase("exp-w1-power1", kernels.Exponential(divergences.Wasserstein(p=1), 0.7, power=1.0), dims=(1,)),
+    KernelCase("exp-euclidean", kernels.Exponential(divergences.Euclidean(), 0.4, power=1.5)),
+    KernelCase("exp-mmd", kernels.Exponential(divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5)),
+    KernelCase(
+        "exp-fixed",
+        kernels.Exponential(divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
+    ),
+]
+
+
+def each_dim(cases):
+    """Return (case, dim) parameters with readable names for pytest."""
+    pairs = [(case, dim) for case in cases for dim in case.dims]
+    return {"argvalues": pairs, "ids": [f"{case.name}-d{dim}" for case, dim in pairs]}

@@ -1,0 +1,57 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from kermes.cli import main
+from kermes.exceptions import KermesError
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def test_demo_prints_the_leaderboard():
+    result = run("demo", "--images", "150")
+    assert result.exit_code == 0, result.output
+    assert "Measures(150 measures" in result.output
+    assert "plain RBF" in result.output
+    assert "±" in result.output
+
+
+def test_demo_is_deterministic_up_to_the_timings():
+    first, second = (
+        [row for row in run("demo", "-n", "120", "--seed", "3").output.splitlines() if "±" in row] for _ in "ab"
+    )
+    assert [row.split("│")[1:4] for row in first] == [row.split("│")[1:4] for row in second]
+
+
+def test_help_and_version():
+    assert "demo" in run("--help").output
+    assert "Example: kermes demo" in run("demo", "-h").output
+    assert run("--version").output.startswith("kermes, version 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dmo"], "No such command 'dmo'"),
+        (["demo", "--image", "200"], "--images"),
+        (["demo", "-n", "5"], "5 is not in the range"),
+    ],
+)
+def test_typos_are_explained_in_one_line(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_errors_are_one_line_unless_debugging(monkeypatch):
+    @click.command()
+    def fail():
+        raise KermesError("it broke; mend it")
+
+    monkeypatch.setitem(main.commands, "fail", fail)
+    quiet = run("fail")
+    assert (quiet.exit_code, quiet.output) == (1, "Error: it broke; mend it\n")
+    assert isinstance(run("--debug", "fail").exception, KermesError)

@@ -1,0 +1,22 @@
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from kermes import Measures
+
+# Compilation makes the first example slow; the suite's own time limit guards the rest.
+settings.register_profile("kermes", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("kermes")
+
+
+@pytest.fixture(scope="session")
+def clouds():
+    """Return a maker of small weighted ragged collections with a few repeated atoms."""
+
+    def make(n, dim, seed=0):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 9, size=n)
+        samples = [rng.normal(size=(size, dim)).round(1) for size in sizes]
+        return Measures.from_samples(samples, [rng.uniform(0.1, 2.0, size=size) for size in sizes])
+
+    return make

@@ -1,0 +1,65 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kermes.core import exp as exp_module
+from kermes.core import jit, ragged
+from kermes.core.jit import tile_core
+
+
+@tile_core
+def exp_all(x, out):
+    for i in range(len(x)):
+        out[i] = exp_module.exp(x[i])
+
+
+def test_exp_is_accurate_inside_a_reordering_loop():
+    """The caller may reorder sums; the exponential must not suffer (it once did)."""
+    x = np.concatenate([np.linspace(-708, 709, 20_001), np.linspace(-1, 1, 2001), [0.0, -1e-300, 1e-300]])
+    out = np.empty_like(x)
+    exp_all(x, out)
+    assert_allclose(out, np.exp(x), rtol=4e-16)
+
+
+def test_exp_clamps():
+    x = np.array([-1e5, -np.inf, 1e5, np.inf])
+    out = np.empty_like(x)
+    exp_all(x, out)
+    assert_allclose(out[:2], 3.3e-308, rtol=0.1)
+    assert (out[2:] > 8e307).all()
+    assert np.isfinite(out).all()
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=8), st.data())
+def test_ragged_gather_sums_and_compress(sizes, data):
+    offsets = ragged.offsets_of(np.array(sizes))
+    values = np.arange(offsets[-1], dtype=float)
+    segments = [values[a:b] for a, b in itertools.pairwise(offsets)]
+    rows = np.array(data.draw(st.lists(st.integers(0, len(sizes) - 1), max_size=6)), dtype=np.int64)
+    index, new = ragged.gather_index(offsets, rows)
+    assert_array_equal(values[index], np.concatenate([segments[r] for r in rows]) if len(rows) else [])
+    assert_array_equal(np.diff(new), [sizes[r] for r in rows])
+    assert_allclose(ragged.segment_sums(values, offsets), [s.sum() for s in segments])
+    assert_array_equal(ragged.owners(offsets), np.repeat(np.arange(len(sizes)), sizes))
+    keep = values % 2 == 0
+    assert_array_equal(np.diff(ragged.compress(keep, offsets)), [np.sum(s % 2 == 0) for s in segments])
+
+
+@pytest.mark.parametrize("edit", ["changed", "added"])
+def test_an_edit_of_any_source_drops_all_compiled_code(tmp_path, edit):
+    cache = tmp_path / "__pycache__"
+    (tmp_path / "a.py").write_text("one")
+    jit.drop_stale_cache(tmp_path)
+    compiled = cache / "a.f-1.py311.nbi"
+    compiled.write_text("compiled")
+    (cache / "a.cpython-311.pyc").write_text("bytecode")
+    jit.drop_stale_cache(tmp_path)
+    assert compiled.exists()
+    (tmp_path / ("a.py" if edit == "changed" else "b.py")).write_text("two")
+    jit.drop_stale_cache(tmp_path)
+    assert not compiled.exists()
+    assert (cache / "a.cpython-311.pyc").exists()

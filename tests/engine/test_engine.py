@@ -1,0 +1,254 @@
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kermes import Engine, Measures, divergences, pairwise
+from kermes.core import status as codes
+from kermes.divergences import Claims, Divergence
+from kermes.engine import _executors
+from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError
+
+
+@dataclass(frozen=True)
+class Probe(Divergence):
+    """|x - y| of Dirac masses on the line; counts and spoils pairs on request."""
+
+    bad: float = -1.0
+    code: int = 0
+    pause: float = 0.0
+    calls: ClassVar[list] = []
+
+    @property
+    def power(self):
+        return 1.0
+
+    def claims(self, dim):
+        return Claims(True, 2.0, "the line")
+
+    def prepare(self, X, context):
+        return X.points[:, 0].copy()
+
+    def tile(self, A, B, rows, cols, triangle):
+        self.calls.append(threading.current_thread().name)
+        time.sleep(self.pause)
+        values = np.abs(A[rows][:, None] - B[cols][None])
+        status = np.zeros(values.shape, dtype=np.uint8)
+        spoiled = A[rows] == self.bad
+        status[spoiled] = self.code
+        if self.code == codes.FAILED:
+            values[spoiled] = np.nan
+        return values, status
+
+    def work(self, X, Y):
+        return 1.0
+
+
+def line(n):
+    return Measures.from_samples([[float(i)] for i in range(n)])
+
+
+def evaluated(engine, X, Y=None, divergence=None):
+    D, info = pairwise(X, Y, divergence=divergence or Probe(), engine=engine, return_info=True)
+    left, right = X.points[:, 0], (X if Y is None else Y).points[:, 0]
+    assert_array_equal(D, np.abs(left[:, None] - right[None]))
+    assert info.status.shape == D.shape
+    return info.n_evaluated
+
+
+def test_slices_of_one_root_never_pay_twice():
+    X, engine = line(20), Engine()
+    assert evaluated(engine, X[:10]) == 45
+    assert evaluated(engine, X[:10]) == 0
+    assert evaluated(engine, X[5:15], X[:10]) == 50  # five new rows against ten
+    assert evaluated(engine, X[5:15]) == 10  # the new rows among themselves
+    assert evaluated(engine, X[::-1]) == 190 - 45 - 50 - 10
+    assert evaluated(engine, X) == 0
+
+
+def test_overlapping_and_repeated_rows():
+    X, engine = line(8), Engine()
+    # Common rows 2..5: 6 pairs; rows 0, 1 against 2..7: 12; rows 2..5 against 6, 7: 8.
+    assert evaluated(engine, X[:6], X[2:]) == 6 + 12 + 8
+    assert evaluated(engine, X[[3, 3, 0]], X[[2, 2, 7, 7]]) == 0
+    assert evaluated(engine, X) == 28 - 26
+
+
+def test_folds_of_a_cross_validation_pay_one_matrix():
+    X, engine = line(25), Engine()
+    total = 0
+    for fold in range(5):
+        test = np.arange(25) % 5 == fold
+        total += evaluated(engine, X[~test]) + evaluated(engine, X[test], X[~test])
+    assert total + evaluated(engine, X) == 300
+
+
+def test_equal_data_share_the_memo_and_other_divergences_do_not():
+    engine = Engine()
+    assert evaluated(engine, line(5)) == 10
+    assert evaluated(engine, line(5)) == 0
+    assert evaluated(engine, line(5), divergence=Probe(bad=-2.0)) == 10
+
+
+def test_train_and_test_from_different_roots():
+    X, Y, engine = line(5), Measures.from_samples([[0.5], [7.0]]), Engine()
+    assert evaluated(engine, X, Y) == 10
+    assert evaluated(engine, X[:3], Y) == 0
+    assert evaluated(engine, Y, X) == 10  # the other way round is another table: a divergence may be asymmetric
+
+
+def test_memo_is_bounded_and_can_be_off():
+    X = line(30)
+    off = Engine(memo=False)
+    assert evaluated(off, X) == evaluated(off, X) == 435
+    small = Engine(memo=9 * 30 * 30 - 1)
+    assert evaluated(small, X) == evaluated(small, X) == 435  # too large to keep
+    assert evaluated(small, X[:25]) == 300
+    assert evaluated(small, X[:25]) == 0
+    assert evaluated(small, X[:25], divergence=Probe(bad=-3.0)) == 300  # drops the other
+    assert small._memo.nbytes <= 9 * 30 * 30
+    assert evaluated(small, X[:25]) == 300
+
+
+def test_returned_arrays_are_fresh():
+    X, engine = line(4), Engine()
+    D = pairwise(X, divergence=Probe(), engine=engine)
+    D += 100.0
+    assert evaluated(engine, X) == 0
+
+
+def test_engine_is_a_value_and_pickles_without_its_memo():
+    engine = Engine(workers=2)
+    evaluated(engine, line(5))
+    copy = pickle.loads(pickle.dumps(engine))
+    assert copy == engine
+    assert evaluated(copy, line(5)) == 10
+
+
+def test_unconverged_pairs_are_counted_in_a_warning():
+    X = line(5)
+    with pytest.warns(ConvergenceWarning, match="8 of 25 entries of Probe"):
+        _, info = pairwise(X, divergence=Probe(bad=0.0, code=1), engine=Engine(memo=False), return_info=True)
+    assert info.n_unconverged == 8
+    assert_array_equal(info.status[0], [0, 1, 1, 1, 1])
+
+
+def test_status_is_remembered_with_the_value():
+    X, engine = line(5), Engine()
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning, match="8 of 25"):
+            pairwise(X, divergence=Probe(bad=0.0, code=1), engine=engine)
+
+
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_failed_pairs_are_named_and_nothing_is_half_written(executor):
+    X, engine = line(6), Engine(executor, workers=2, tile=2)
+    spoiled = Probe(bad=2.0, code=2)
+    for _ in range(2):  # the failed tile stays pending
+        with pytest.raises(NumericalError, match=r"no finite value for measures 2 and [345]"):
+            pairwise(X, divergence=spoiled, engine=engine)
+    assert np.isfinite(pairwise(X[[0, 1, 3]], divergence=spoiled, engine=engine)).all()
+
+
+def test_nested_calls_run_in_one_thread():
+    """One level of parallelism: a call from a worker thread does not start threads of its own."""
+    Probe.calls.clear()
+    worker = threading.Thread(
+        target=lambda: pairwise(line(50), divergence=Probe(), engine=Engine(memo=False)), name="outer"
+    )
+    worker.start()
+    worker.join()
+    assert set(Probe.calls) == {"outer"}
+
+
+def test_two_threads_share_the_work():
+    X, engine, counts = line(40), Engine("serial"), []
+
+    def call():
+        counts.append(pairwise(X, divergence=Probe(pause=0.01), engine=engine, return_info=True)[1].n_evaluated)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(counts) == [0, 0, 780]
+
+
+def test_an_error_stops_the_other_workers():
+    seen = []
+
+    def compute(tile):
+        seen.append(tile)
+        if len(seen) == 3:
+            raise RuntimeError("boom")
+        time.sleep(0.001)
+
+    with pytest.raises(RuntimeError, match="boom"):
+        _executors.run_threads(compute, range(10_000), 2)
+    assert len(seen) < 100
+
+
+INTERRUPTED = """
+import numpy as np, time, sys
+from kermes import Engine, Measures, divergences, ground, pairwise
+rng = np.random.default_rng(0)
+X = Measures.from_samples([rng.normal(size=(300, 3)) for _ in range(3000)])
+D = divergences.MMD(ground.Gaussian(sigma=1.0))
+engine = Engine(sys.argv[1], progress=False)
+pairwise(X[:40], divergence=D, engine=engine)
+print("ready", flush=True)
+try:
+    pairwise(X, divergence=D, engine=engine)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    _, info = pairwise(X[:40], divergence=D, engine=engine, return_info=True)
+    print(info.n_evaluated, np.isfinite(engine._memo._tables.popitem()[1].values[:40, :40]).all(), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="the interpreted core takes minutes a tile")
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_interrupt_is_heard_within_seconds_and_keeps_finished_tiles(executor):
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED, executor], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout.readline().strip() == "ready"
+            time.sleep(1.0)
+            sent = time.perf_counter()
+            child.send_signal(signal.SIGINT)
+            assert child.stdout.readline().strip() == "interrupted"
+            heard = time.perf_counter() - sent
+            assert child.stdout.readline().split() == ["0", "True"]
+        finally:
+            child.kill()
+    # A generous bound, since the machine may be busy; benchmarks/ prints the measured time.
+    assert heard < 5.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": "thread"}, "Did you mean 'threads'"),
+        ({"workers": 0}, "`workers` must be an integer of at least 1"),
+        ({"tile": 1.5}, "`tile` must be an integer"),
+        ({"memo": -5}, "`memo` must be an integer of at least 1"),
+        ({"progress": "always"}, "`progress` must be one of 'auto'"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        Engine(**options)
+
+
+def test_divergence_must_be_one():
+    with pytest.raises(InvalidParameterError, match=r"such as divergences\.Wasserstein"):
+        pairwise(line(2), divergence=divergences.Wasserstein)

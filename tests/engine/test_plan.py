@@ -1,0 +1,57 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from kermes.engine._plan import Block, cut, missing_blocks, tile_side
+
+
+def covered(blocks, shape):
+    """How often each entry is covered; a triangle covers both halves of its square once."""
+    count = np.zeros(shape, dtype=int)
+    for block in blocks:
+        count[np.ix_(block.rows, block.cols)] += 1
+    return count
+
+
+@given(n=st.integers(1, 30), m=st.integers(1, 30), side=st.integers(1, 12))
+def test_tiles_cover_a_rectangle_once(n, m, side):
+    tiles = list(cut(Block(np.arange(n), np.arange(m), False), side))
+    assert_array_equal(covered(tiles, (n, m)), 1)
+    assert all(len(tile.rows) <= side and len(tile.cols) <= side for tile in tiles)
+    assert sum(tile.n_pairs for tile in tiles) == n * m
+
+
+@given(n=st.integers(1, 30), side=st.integers(1, 12))
+def test_tiles_cover_a_triangle_once(n, side):
+    tiles = list(cut(Block(np.arange(n), np.arange(n), True), side))
+    count = covered(tiles, (n, n))
+    assert_array_equal(np.triu(count), np.triu(np.ones((n, n), dtype=int)))
+    assert sum(tile.n_pairs for tile in tiles) == n * (n - 1) // 2
+
+
+@given(mask=st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=8))
+def test_missing_blocks_cover_any_mask_exactly(mask):
+    mask = np.array(mask)
+    assert_array_equal(covered(missing_blocks(mask, symmetric=False), mask.shape), mask.astype(int))
+
+
+@given(groups=st.lists(st.integers(0, 3), min_size=1, max_size=12), known=st.sets(st.integers(0, 15)))
+def test_missing_blocks_of_a_symmetric_mask_cover_each_pair_once(groups, known):
+    """Masks as the engine leaves them: whole groups known to each other or not."""
+    table = np.array([[(4 * min(a, b) + max(a, b)) not in known for b in range(4)] for a in range(4)])
+    mask = table[np.ix_(groups, groups)]
+    count = np.zeros(mask.shape, dtype=int)
+    for block in missing_blocks(mask, symmetric=True):
+        count[np.ix_(block.rows, block.cols)] += 1
+        if not block.triangle:
+            count[np.ix_(block.cols, block.rows)] += 1
+    assert_array_equal(count, mask.astype(int))
+
+
+def test_tile_side_follows_the_work():
+    assert tile_side(1.0, 10_000, 10_000) == 512
+    assert tile_side(1e6, 10_000, 10_000) == 12
+    assert tile_side(1e12, 10_000, 10_000) == 1
+    assert tile_side(1.0, 200, 10) == 25  # at least eight tiles a side for balance
+    assert tile_side(1.0, 3, 3) == 16

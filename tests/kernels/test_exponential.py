@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kermes import divergences, ground, kernels, pairwise
+from kermes.exceptions import InvalidParameterError
+
+
+def test_formula(clouds):
+    X = clouds(5, 1)
+    D = pairwise(X, divergence=divergences.Wasserstein())
+    assert_allclose(kernels.Exponential(divergences.Wasserstein(), 0.7)(X), np.exp(-(D**2) / (2 * 0.7**2)))
+    halved = kernels.Exponential(divergences.Wasserstein(), 0.7, power=1.0)(X)
+    assert_allclose(halved, np.exp(-D / (2 * 0.7)))
+
+
+def test_on_diracs_it_is_the_rbf_kernel():
+    from sklearn.gaussian_process.kernels import RBF
+
+    points = np.random.default_rng(0).normal(size=(8, 1))
+    assert_allclose(kernels.Exponential(divergences.Wasserstein(), 0.7)(points), RBF(0.7)(points), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"length_scale": 0.0}, "`length_scale` must be a finite number greater than 0; got 0.0"),
+        ({"length_scale": -1}, "`length_scale`"),
+        ({"power": 3.0}, r"`power` must be a finite number in \(0, 2\]; got 3.0"),
+    ],
+)
+def test_bad_parameters(options, message, clouds):
+    with pytest.raises(InvalidParameterError, match=message):
+        kernels.Exponential(divergences.Euclidean(), **options)(clouds(3, 2))
+
+
+def test_a_class_in_place_of_a_divergence_is_explained(clouds):
+    with pytest.raises(InvalidParameterError, match="must be a divergence object such as"):
+        kernels.Exponential("wasserstein")(clouds(3, 1))
+
+
+def test_gradient_needs_one_collection(clouds):
+    X = clouds(3, 1)
+    with pytest.raises(ValueError, match="Gradient can only be evaluated when Y is None"):
+        kernels.Exponential(divergences.Wasserstein())(X, X, eval_gradient=True)
+
+
+def test_definiteness_is_unknown_where_nothing_is_proved():
+    proved = kernels.Exponential(divergences.Wasserstein(p=1), power=1.0)
+    unknown = kernels.Exponential(divergences.Wasserstein(p=1), power=2.0)
+    assert proved.is_positive_definite(1) is True
+    assert unknown.is_positive_definite(1) is None
+    assert kernels.Exponential(divergences.Precomputed(np.zeros((2, 2)))).is_positive_definite(1) is None
+    assert "MMD" in repr(kernels.Exponential(divergences.MMD(ground.Linear())))

@@ -1,0 +1,201 @@
+"""What a measure is, and what each constructor says about input that is not one."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kermes import Measures
+from kermes.exceptions import InvalidMeasureError, InvalidParameterError
+from kermes.measures import as_measures
+
+nan, inf = np.nan, np.inf
+
+
+def test_images_in_pixels():
+    image = np.zeros((2, 3))
+    image[0, 2], image[1, 0] = 5, 7
+    X = Measures.from_images([image])
+    assert_array_equal(X.points, [[0, 2], [1, 0]])
+    assert_array_equal(X.weights, [5, 7])
+    assert_array_equal(X.atoms, [2, 3])
+    assert X.support.shape == (2, 3)
+
+
+def test_images_binary_above_a_threshold_in_unit_coordinates():
+    image = np.array([[0, 190, 191], [255, 0, 10]], dtype=np.uint8)
+    X = Measures.from_images(image[None], threshold=190, binary=True, spacing="unit")
+    assert_array_equal(X.points, [[0, 1.0], [0.5, 0]])
+    assert_array_equal(X.weights, [1, 1])
+    assert_array_equal(Measures.from_images(image[None], threshold=190).weights, [191, 255])
+    assert Measures.from_images(image[None], spacing=0.25).points.max() == 0.5
+
+
+def test_histograms():
+    X = Measures.from_histograms([[1, 0, 3], [0, 2, 0]], [10.0, 20.0, 30.0])
+    assert_array_equal(X.points[:, 0], [10, 30, 20])
+    assert_array_equal(X.offsets, [0, 2, 3])
+    plane = Measures.from_histograms([[1, 1]], [[0.0, 1.0], [2.0, 3.0]])
+    assert plane.dim == 2
+
+
+def test_zero_weights_are_dropped():
+    X = Measures.from_samples([[1, 2, 3], [4, 5]], [[0, 1, 0], [2, 0]])
+    assert_array_equal(X.points[:, 0], [2, 4])
+    assert_array_equal(X.offsets, [0, 1, 2])
+
+
+TABLE = {"patient": ["b", "a", "b", "c"], "x": [1.0, 2.0, 3.0, 4.0], "y": [1, 2, 3, 4], "w": [1.0, 0.5, 2.0, 1.0]}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_frames(make):
+    X = Measures.from_frame(make(TABLE), by="patient", columns=["x", "y"], weights="w")
+    assert list(X.keys) == ["b", "a", "c"]
+    assert_array_equal(X.points, [[1, 1], [3, 3], [2, 2], [4, 4]])
+    assert_array_equal(X.masses, [3.0, 0.5, 1.0])
+    assert list(X[[2, 0]].keys) == ["c", "b"]
+    assert X[1].key == "a"
+    line = Measures.from_frame(make(TABLE), by="y", columns="x")
+    assert_array_equal(line.keys, [1, 2, 3, 4])
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
+def test_frames_group_as_pandas_does(labels):
+    frame = pd.DataFrame({"g": labels, "x": np.arange(len(labels), dtype=float)})
+    X = Measures.from_frame(frame, by="g", columns="x")
+    expected = {key: group.to_numpy() for key, group in frame.groupby("g", sort=False)["x"]}
+    assert list(X.keys) == list(expected)
+    for measure in X:
+        assert_array_equal(measure.points[:, 0], expected[measure.key])
+
+
+@pytest.mark.parametrize(
+    ("samples", "weights", "message"),
+    [
+        ([[1, 2], [3, nan]], None, "measure 1 has a point with NaN or infinite coordinates"),
+        ([[1], [inf]], None, "measure 1 has a point with NaN or infinite"),
+        ([[1], [2]], [[1], [nan]], "measure 1 has a weight that is NaN or infinite"),
+        ([[1], [2]], [[1], [inf]], "measure 1 has a weight that is NaN or infinite"),
+        ([[1], [2, 3]], [[1], [1, -2]], "measure 1 has the negative weight -2"),
+        ([[1], [2, 3]], [[1], [0, 0]], r"measure 1 has no mass \(1 such in all\)"),
+        ([[1], []], None, "measure 1 has no points"),
+        ([[[1, 2]], [[1, 2, 3]]], None, "measure 1 has points of dimension 3, measure 0 of dimension 2"),
+        ([[1], [[[2]]]], None, r"measure 1 has shape \(1, 1, 1\)"),
+        ([[1], ["a"]], None, r"`samples\[1\]` must be an array of real numbers; got dtype"),
+        ([[1], [1, [2, 3]]], None, r"`samples\[1\]` is ragged"),
+        ([[1], [2]], [[1]], r"one array per measure \(2\); got 1"),
+        ([[1], [2, 3]], [[1], [1]], "measure 1 has 2 points but weights of shape"),
+        ([], None, "at least one measure"),
+        (5, None, "must be a list with one array per measure; got int"),
+        ({"a": [1]}, None, "must be a list with one array per measure; got dict"),
+        ([[1e308]] * 2, [[1e308], [1.7e308]], None),
+        ([[1, 2]], [[1.7e308, 1.7e308]], "measure 0 has an infinite mass"),
+    ],
+)
+def test_bad_samples(samples, weights, message):
+    if message is None:
+        assert len(Measures.from_samples(samples, weights)) == len(samples)
+        return
+    with pytest.raises(InvalidMeasureError, match=message):
+        Measures.from_samples(samples, weights)
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "error", "message"),
+    [
+        (np.ones((3, 3)), {}, InvalidMeasureError, r"\(n, height, width\); got \(3, 3\)"),
+        (np.ones((2, 3, 3, 3)), {}, InvalidMeasureError, "colour images"),
+        (np.stack([np.ones((2, 2)), np.zeros((2, 2))]), {}, InvalidMeasureError, "image 1 has no mass"),
+        (np.stack([np.ones((2, 2)), -np.ones((2, 2))]), {}, InvalidMeasureError, "image 1 has the negative weight"),
+        (np.stack([np.ones((2, 2)), -np.ones((2, 2))]), {"threshold": 0}, InvalidMeasureError, "image 1 has the neg"),
+        (np.full((1, 2, 2), nan), {"binary": True}, InvalidMeasureError, "image 0 has a weight that is NaN"),
+        (np.ones((1, 2, 2)), {"threshold": 1}, InvalidMeasureError, "image 0 has no mass"),
+        (np.ones((1, 2, 2)), {"spacing": "units"}, InvalidParameterError, "'pixel', 'unit' or a positive number"),
+        (np.ones((1, 2, 2)), {"spacing": 0}, InvalidParameterError, "`spacing` must be a finite number greater"),
+        (np.array([[["a"]]]), {}, InvalidMeasureError, "array of real numbers"),
+    ],
+)
+def test_bad_images(images, options, error, message):
+    with pytest.raises(error, match=message):
+        Measures.from_images(images, **options)
+
+
+@pytest.mark.parametrize(
+    ("histograms", "support", "message"),
+    [
+        ([1, 2], [0, 1], r"shape \(n, m\) with n >= 1; got \(2,\)"),
+        ([[1, 2]], [0, 1, 2], "one point for each of the 2 bins"),
+        ([[1, 2]], [0, nan], "point 1 of `support` is not finite"),
+        ([[1, 2, 3]], [0, 5, 0], "points 0 and 2 of `support` coincide"),
+        ([[1, 1], [1, -1]], [0, 1], "histogram 1 has the negative weight -1"),
+        ([[1, 1], [0, 0]], [0, 1], "histogram 1 has no mass"),
+        ([[1, 1], [nan, 0]], [0, 1], "histogram 1 has a weight that is NaN"),
+    ],
+)
+def test_bad_histograms(histograms, support, message):
+    with pytest.raises(InvalidMeasureError, match=message):
+        Measures.from_histograms(histograms, support)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"by": "pateint", "columns": "x"}, "no column 'pateint'.*Did you mean 'patient'"),
+        ({}, {"by": "patient", "columns": ["x", "z"]}, "no column 'z'; the table has patient, x, y, w"),
+        ({}, {"by": "patient", "columns": []}, "at least one coordinate column"),
+        ({}, {"by": "x", "columns": "patient"}, "the column 'patient' has type String"),
+        ({"x": [1.0, nan, 2.0, 3.0]}, {"by": "patient", "columns": "x"}, r"measure 1 \(a\) has a point with NaN"),
+        ({"x": [1.0, None, 2.0, 3.0]}, {"by": "patient", "columns": "x"}, r"measure 1 \(a\) has a point with NaN"),
+        ({"w": [1, -1, 1, 1]}, {"by": "patient", "columns": "x", "weights": "w"}, r"measure 1 \(a\) has the negative"),
+        ({"patient": ["a", None, "b", "c"]}, {"by": "patient", "columns": "x"}, "row 1 has no value in the column"),
+    ],
+)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_bad_frames(make, change, options, message):
+    with pytest.raises(InvalidMeasureError, match=message):
+        Measures.from_frame(make(TABLE | change, **({"strict": False} if make is pl.DataFrame else {})), **options)
+
+
+def test_frames_without_rows_or_of_another_kind():
+    with pytest.raises(InvalidMeasureError, match="no rows"):
+        Measures.from_frame(pd.DataFrame({"a": [], "x": []}), by="a", columns="x")
+    with pytest.raises(InvalidMeasureError, match="pandas, polars or pyarrow table; got dict"):
+        Measures.from_frame(TABLE, by="patient", columns="x")
+
+
+def test_as_measures_reads_what_is_unambiguous():
+    X = Measures.from_samples([[1.0], [2.0]])
+    assert as_measures(X) is X
+    diracs = as_measures([[1, 2], [3, 4]])
+    assert_array_equal(diracs.points, [[1, 2], [3, 4]])
+    assert_array_equal(diracs.sizes, 1)
+    assert as_measures([np.ones((3, 2)), np.ones((1, 2))]).sizes.tolist() == [3, 1]
+    assert as_measures(pd.DataFrame({"a": [1.0, 2.0], "b": [0, 1]})).dim == 2
+    mixed = as_measures(np.array([X[0], Measures.from_samples([[7.0, 8.0]])[0]], dtype=object))
+    assert_allclose(mixed.points[:, 0], [1, 7, 8])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones(3), r"got an array of shape \(3,\). Reshape your data"),
+        (np.ones((2, 3, 3)), "from_images for images"),
+        (np.array([[1.0, nan]]), "row 0 of `X` contains NaN or infinity"),
+        (np.array([[1.0], [inf]]), "row 1 of `X` contains NaN or infinity"),
+        (np.array([1, None], dtype=object), "object array that does not hold measures .entry 0 is a int"),
+        ([np.ones(2), np.ones(2)], "could be points or measures on the line"),
+        ([[1, 2], [3]], "ragged list"),
+        (Measures.from_samples([[1.0]])[0], "single measure"),
+        (np.array([["a"]]), "must hold numbers or measures"),
+        (pd.DataFrame({"a": ["x"]}), r"Measures\.from_frame"),
+        (np.ones((0, 2)), r"shape \(0, 2\)"),
+    ],
+)
+def test_as_measures_refuses_the_rest(X, message):
+    with pytest.raises(InvalidMeasureError, match=message):
+        as_measures(X)

@@ -1,0 +1,1 @@
+"""Slow, obvious answers: loops and linear programs."""

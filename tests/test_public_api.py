@@ -1,0 +1,54 @@
+"""The public names: what is promised exists, and what exists is promised."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import kermes
+
+PACKAGES = ["kermes", *[f"kermes.{n}" for n in ("measures", "ground", "divergences", "engine", "kernels", "datasets")]]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_all_is_sorted_true_and_documented(name):
+    module = importlib.import_module(name)
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert module.__doc__
+    for public in module.__all__:
+        thing = getattr(module, public)
+        assert inspect.getdoc(thing) or not callable(thing), f"{name}.{public} has no docstring"
+
+
+def test_top_level_names():
+    expected = {"Engine", "Measures", "datasets", "divergences", "ground", "kernels", "pairwise"}
+    assert expected <= set(kermes.__all__)
+    assert set(dir(kermes)) == set(kermes.__all__)
+    assert kermes.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = kermes.nonsense
+
+
+HEAVY = [
+    "numba",
+    "ot",
+    "dask",
+    "zarr",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "skimage",
+    "skops",
+    "narwhals",
+    "rich",
+]
+HEAVY += ["sklearn.gaussian_process", "scipy.optimize"]
+
+
+def test_import_loads_nothing_heavy():
+    code = f"import sys, kermes; print([name for name in {HEAVY!r} if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
