@@ -28,7 +28,7 @@ def make_diracs(n: int = 20, dim: int = 2, seed: int = 0) -> Synthetic:
 
 
 def make_translates(n: int = 20, dim: int = 2, n_atoms: int = 30, seed: int = 0) -> Synthetic:
-    """Return one weighted Gaussian cloud moved by n vectors t_i; W_p = |t_i - t_j| for every p."""
+    """Return one weighted Gaussian cloud moved by n vectors t_i; ``W_p = |t_i - t_j|`` for every p."""
     rng = np.random.default_rng(seed)
     moves = rng.normal(size=(integer(n, "n", low=1), integer(dim, "dim", low=1)))
     cloud = rng.normal(size=(integer(n_atoms, "n_atoms", low=1), dim))
@@ -37,7 +37,7 @@ def make_translates(n: int = 20, dim: int = 2, n_atoms: int = 30, seed: int = 0)
 
 
 def make_location_scale(n: int = 20, n_atoms: int = 50, seed: int = 0) -> Synthetic:
-    """Return m_i + s_i z on the line, z standardised; W_2^2 = (m_i - m_j)^2 + (s_i - s_j)^2.
+    """Return m_i + s_i z on the line, z standardised; ``W_2^2 = (m_i - m_j)^2 + (s_i - s_j)^2``.
 
     An increasing map of the line is the optimal one, so z is matched with itself.
     """

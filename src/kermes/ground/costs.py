@@ -38,7 +38,7 @@ class Cost(Frozen):
 
 @dataclass(frozen=True)
 class Euclidean(Cost):
-    """c(x, y) = |x - y|. A metric."""
+    """``c(x, y) = |x - y|``. A metric."""
 
     code: ClassVar[int] = codes.EUCLIDEAN
     name: ClassVar[str] = "euclidean"
@@ -46,7 +46,7 @@ class Euclidean(Cost):
 
 @dataclass(frozen=True)
 class SqEuclidean(Cost):
-    """c(x, y) = |x - y|^2. Not a metric; the cost of W_2."""
+    """``c(x, y) = |x - y|^2``. Not a metric; the cost of W_2."""
 
     code: ClassVar[int] = codes.SQEUCLIDEAN
     name: ClassVar[str] = "sqeuclidean"
@@ -54,7 +54,7 @@ class SqEuclidean(Cost):
 
 @dataclass(frozen=True)
 class Binary(Cost):
-    """c(x, y) = scale if x != y, else 0. A metric; transport under it is total variation.
+    """``c(x, y) = scale`` if ``x != y``, else 0. A metric; transport under it is total variation.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Binary(Cost):
 
 @dataclass(frozen=True)
 class Torus(Cost):
-    """c(x, y) = geodesic distance on the torus [0, period)^d: angles, times of day. A metric.
+    """Geodesic distance on the torus [0, period)^d: angles, times of day. A metric.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class PointKernel(Frozen):
 
 @dataclass(frozen=True)
 class Linear(PointKernel):
-    """k(x, y) = <x, y>."""
+    """``k(x, y) = <x, y>``."""
 
     code: ClassVar[int] = codes.LINEAR
     characteristic: ClassVar[bool] = False
@@ -47,7 +47,7 @@ class Linear(PointKernel):
 
 @dataclass(frozen=True)
 class Gaussian(PointKernel):
-    """k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2).
+    """``k(x, y) = exp(-|x - y|^2 / (2 sigma^2)) = exp(-gamma |x - y|^2)``.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Gaussian(PointKernel):
 
 @dataclass(frozen=True)
 class Polynomial(PointKernel):
-    """k(x, y) = (gamma <x, y> + coef0)^degree, as scikit-learn's ``polynomial_kernel``.
+    """``k(x, y) = (gamma <x, y> + coef0)^degree``, as scikit-learn's ``polynomial_kernel``.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Polynomial(PointKernel):
 
 @dataclass(frozen=True)
 class Laplacian(PointKernel):
-    """k(x, y) = exp(-gamma |x - y|_1), as scikit-learn's ``laplacian_kernel``.
+    """``k(x, y) = exp(-gamma |x - y|_1)``, as scikit-learn's ``laplacian_kernel``.
 
     Parameters
     ----------
