@@ -72,7 +72,7 @@ class Gaussian(PointKernel):
 
     @property
     def rate(self) -> float:
-        """The factor of |x - y|^2 in the exponent."""
+        """The factor gamma of the squared distance in the exponent."""
         if self.gamma is not None:
             return float(self.gamma)
         assert self.sigma is not None  # by __post_init__
