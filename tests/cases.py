@@ -41,18 +41,54 @@ def _mmd_case(name, kernel, k, atol=1e-7):
     )
 
 
-def _wasserstein_case(p):
+def _wasserstein_case(p, dims):
     return Case(
         f"wasserstein-p{p}",
         divergences.Wasserstein(p=p),
         lambda mu, nu: transport.wasserstein(mu, nu, p),
         distance,
-        dims=(1,),
+        dims=dims,
+    )
+
+
+def _sliced_case(p):
+    divergence = divergences.SlicedWasserstein(p=p, n_slices=7, seed=1)
+
+    def on_diracs(x, y):
+        return np.mean(np.abs(divergence.directions(len(x)) @ (x - y)) ** p) ** (1 / p)
+
+    return Case(
+        f"sliced-p{p}",
+        divergence,
+        lambda mu, nu: transport.sliced(mu, nu, p, divergence.directions(mu.dim)),
+        on_diracs,
+    )
+
+
+def binary(x, y):
+    return 1.5 * (transport.euclidean(x, y) > 0)
+
+
+def torus(x, y):
+    gap = np.abs(x[:, None] - y[None]) % 2.0
+    return np.linalg.norm(np.minimum(gap, 2.0 - gap), axis=-1)
+
+
+def _cost_case(name, cost, function, dims, p):
+    return Case(
+        name,
+        divergences.Wasserstein(p=p, cost=cost),
+        lambda mu, nu: transport.wasserstein(mu, nu, p, function),
+        lambda x, y: function(x[None], y[None])[0, 0],
+        dims=dims,
     )
 
 
 DIVERGENCES = [
-    *[_wasserstein_case(p) for p in (1, 1.5, 2, 3)],
+    *[_wasserstein_case(p, dims) for p, dims in [(1, (1, 2)), (1.5, (1,)), (2, (1, 2, 5)), (3, (1,))]],
+    _cost_case("wasserstein-binary", ground.Binary(1.5), binary, (1, 2), 2),
+    _cost_case("wasserstein-torus", ground.Torus(2.0), torus, (1, 2), 1),
+    *[_sliced_case(p) for p in (1, 2, 3)],
     Case("euclidean", divergences.Euclidean(), embeddings.euclidean, differ),
     _mmd_case("mmd-linear", ground.Linear(), lambda x, y: x @ y),
     _mmd_case("mmd-gaussian", ground.Gaussian(sigma=0.8), lambda x, y: np.exp(-((x - y) @ (x - y)) / 1.28)),
@@ -73,6 +109,7 @@ class KernelCase:
 KERNELS = [
     KernelCase("exp-w2", kernels.Exponential(divergences.Wasserstein(p=2), length_scale=0.7), dims=(1,)),
     KernelCase("exp-w1-power1", kernels.Exponential(divergences.Wasserstein(p=1), 0.7, power=1.0), dims=(1,)),
+    KernelCase("exp-sliced", kernels.Exponential(divergences.SlicedWasserstein(n_slices=9), 0.5)),
     KernelCase("exp-euclidean", kernels.Exponential(divergences.Euclidean(), 0.4, power=1.5)),
     KernelCase("exp-mmd", kernels.Exponential(divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5)),
     KernelCase(

@@ -145,8 +145,15 @@ def test_inputs_are_left_alone(case, dim, clouds):
 @given(problem=strategies.exact_transport(dim=1))
 def test_wasserstein_on_the_line_has_the_closed_form(problem):
     for case in DIVERGENCES:
-        if case.name.startswith("wasserstein"):
+        if case.name.startswith("wasserstein-p"):
             assert_allclose(distances(case, problem.measures), problem.distances, atol=1e-9)
+
+
+@given(problem=strategies.exact_transport(dim=2))
+def test_wasserstein_in_the_plane_has_the_closed_form(problem):
+    for case in DIVERGENCES:
+        if case.name in ("wasserstein-p1", "wasserstein-p2"):
+            assert_allclose(distances(case, problem.measures), problem.distances, atol=1e-7)
 
 
 @given(X=strategies.measures(dim=1))

@@ -1,12 +1,16 @@
 """A divergence may take several routes to the same number; they agree."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.core import vectors
 from kermes.divergences import euclidean as euclidean_module
-from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.divergences import wasserstein as wasserstein_module
+from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
 
@@ -18,8 +22,8 @@ def test_equal_uniform_measures_are_vectors_of_quantiles():
     merged = Measures.from_samples(samples, [np.full(7, 0.3)] * 5 + [np.r_[np.full(6, 0.3), 0.3 + 1e-15]])
     for p in (1, 2, 2.5):
         W = divergences.Wasserstein(p=p)
-        assert W.context(fast, fast)
-        assert not W.context(merged, merged)
+        assert W.context(fast, fast).name == "quantiles"
+        assert W.context(merged, merged).name == "line"
         assert_allclose(
             pairwise(fast, divergence=W, engine=ENGINE), pairwise(merged, divergence=W, engine=ENGINE), rtol=1e-12
         )
@@ -71,12 +75,68 @@ def test_precomputed_looks_up():
     assert divergence != divergences.Precomputed(D + 1 - np.eye(6))
 
 
+def test_sliced_routes_agree():
+    rng = np.random.default_rng(0)
+    clouds = rng.normal(size=(6, 5, 3))
+    aligned = Measures.from_samples(clouds)
+    # One extra cloud of another size, or of other weights, moves all of them to the next route.
+    uniform = Measures.from_samples([*clouds, np.zeros((2, 3))])
+    weighted = Measures.from_samples([*clouds, np.zeros((2, 3))], [*np.ones((6, 5)), [1, 2]])
+    S = divergences.SlicedWasserstein(n_slices=30)
+    routes = [S.context(X, X) for X in (aligned, uniform, weighted)]
+    assert routes == ["aligned", "uniform", "weighted"]
+    expected = pairwise(aligned, divergence=S, engine=ENGINE)
+    for X in (uniform, weighted):
+        assert_allclose(pairwise(X, divergence=S, engine=ENGINE)[:6, :6], expected, rtol=1e-12)
+
+
+def test_wide_vectors_keep_their_accuracy():
+    """The matrix product cancels for close vectors; they are computed again by differences."""
+    rng = np.random.default_rng(0)
+    a = 100.0 + rng.normal(size=(5, 500))
+    a[1] = a[0] + 1e-9 * rng.normal(size=500)
+    rows = np.arange(5)
+    expected = ((a[:, None] - a[None]) ** 2).sum(axis=-1)
+    assert_allclose(vectors.squared_tile(a, rows, a, rows, False), expected, rtol=1e-11)
+
+
+def test_cost_matrix_equals_the_cost_it_tabulates():
+    rng = np.random.default_rng(0)
+    support = rng.normal(size=(6, 2))
+    X = Measures.from_histograms(rng.integers(0, 3, size=(5, 6)) + np.eye(5, 6), support)
+    table = ground.Euclidean()(support)
+    for p in (1, 2):
+        given = pairwise(X, divergence=divergences.Wasserstein(p=p, cost=table), engine=ENGINE)
+        direct = pairwise(X, divergence=divergences.Wasserstein(p=p), engine=ENGINE)
+        assert_allclose(given, direct, atol=1e-7)
+
+
+def test_exact_transport_with_and_without_a_table_of_costs(monkeypatch, clouds):
+    X = clouds(6, 2)
+    for p in (1, 2):
+        W = divergences.Wasserstein(p=p)
+        tabulated = pairwise(X, divergence=W, engine=ENGINE)
+        monkeypatch.setattr(wasserstein_module, "LARGEST_TABLE", 0)
+        assert W.context(X, X).table is None
+        assert_allclose(pairwise(X, divergence=W, engine=ENGINE), tabulated, atol=1e-12)
+        monkeypatch.undo()
+
+
+def test_exact_transport_without_pot_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
+    with pytest.raises(MissingDependencyError, match=r"needs the package POT.*pip install 'kermes\[exact\]'"):
+        pairwise(np.eye(2), divergence=divergences.Wasserstein(), engine=ENGINE)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: divergences.Wasserstein(p=0.5), "`p` must be a finite number of at least 1"),
         (lambda: divergences.Wasserstein(p=np.nan), "`p` must be a finite number"),
         (lambda: divergences.Wasserstein(cost="euclidian"), "Did you mean 'euclidean'"),
+        (lambda: divergences.Wasserstein(cost="sqeuclidean"), "Use cost='euclidean' with p=2"),
+        (lambda: divergences.SlicedWasserstein(n_slices=0), "`n_slices` must be an integer of at least 1"),
+        (lambda: divergences.SlicedWasserstein(p=0.9), "`p` must be a finite number of at least 1"),
         (lambda: divergences.MMD("gaussian"), "`ground` must be a point kernel"),
         (lambda: divergences.Precomputed(np.ones((2, 3))), "square"),
         (lambda: divergences.Precomputed([[0, np.nan], [np.nan, 0]]), r"entry \(0, 1\) is nan"),
@@ -91,6 +151,12 @@ def test_bad_parameters(make, message):
 @pytest.mark.parametrize(
     ("X", "divergence", "message"),
     [
+        (np.eye(2), divergences.Wasserstein(cost=1 - np.eye(2)), "needs measures on a shared support"),
+        (
+            Measures.from_histograms(np.eye(3), np.arange(3)),
+            divergences.Wasserstein(cost=1 - np.eye(2)),
+            "cost matrix is 2 x 2, but the measures share a support of 3 points",
+        ),
         (np.array([[0.5]]), divergences.Precomputed(np.zeros((2, 2))), "row numbers"),
         (np.array([[0], [2]]), divergences.Precomputed(np.zeros((2, 2))), "measure 1 is row 2"),
     ],

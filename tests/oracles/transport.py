@@ -14,8 +14,20 @@ def transport_cost(a, b, C):
     return answer.fun
 
 
-def wasserstein(mu, nu, p):
-    """W_p with Euclidean ground distance between two Measure objects."""
-    C = np.linalg.norm(mu.points[:, None] - nu.points[None], axis=-1) ** p
-    cost = transport_cost(mu.weights / mu.mass, nu.weights / nu.mass, C)
+def euclidean(x, y):
+    return np.linalg.norm(x[:, None] - y[None], axis=-1)
+
+
+def wasserstein(mu, nu, p, distance=euclidean):
+    """W_p between two Measure objects for a ground distance between two arrays of points."""
+    cost = transport_cost(mu.weights / mu.mass, nu.weights / nu.mass, distance(mu.points, nu.points) ** p)
     return max(cost, 0.0) ** (1 / p)
+
+
+def sliced(mu, nu, p, directions):
+    """SW_p over the given directions."""
+    costs = [
+        transport_cost(mu.weights / mu.mass, nu.weights / nu.mass, euclidean(mu.points @ t, nu.points @ t) ** p)
+        for t in directions[:, :, None]
+    ]
+    return max(np.mean(costs), 0.0) ** (1 / p)

@@ -2,7 +2,50 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
 from .jit import tile_core
+
+#: Columns from which a matrix product beats differences.
+WIDE = 64
+#: Below this fraction of the norms a squared distance from a product is computed again by differences.
+CANCELLED = 1e-2
+
+
+def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArray, triangle: bool) -> FloatArray:
+    """Return |a[rows[i]] - b[cols[j]]|^2: by differences if narrow, by one matrix product if wide.
+
+    |x|^2 + |y|^2 - 2 <x, y> cancels when x and y are close compared with their norms. Both are moved by
+    the mean of y first (distances do not change), and what still cancels is computed by differences, so
+    that the relative error stays below 1e-12.
+    """
+    if a.shape[1] < WIDE:
+        out = np.zeros((len(rows), len(cols)))
+        power_tile(a, rows, b, cols, triangle, 2.0, out)
+        return out
+    y = b[cols]
+    centre = y.mean(axis=0)
+    y -= centre
+    x = a[rows] - centre
+    x_norms, y_norms = np.einsum("ik,ik->i", x, x), np.einsum("ik,ik->i", y, y)
+    out = x_norms[:, None] + y_norms[None]
+    limit = CANCELLED * out
+    out -= 2.0 * (x @ y.T)
+    refine(x, y, limit, out)
+    return np.asarray(out)
+
+
+@tile_core
+def refine(x, y, limit, out):  # type: ignore[no-untyped-def]
+    """Compute out[i, j] = |x_i - y_j|^2 again wherever it is below limit[i, j]."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            if out[i, j] < limit[i, j]:
+                total = 0.0
+                for k in range(x.shape[1]):
+                    total += (x[i, k] - y[j, k]) * (x[i, k] - y[j, k])
+                out[i, j] = total
 
 
 @tile_core
@@ -27,10 +70,10 @@ def power_tile(a, rows, b, cols, triangle, p, out):  # type: ignore[no-untyped-d
 
 
 @tile_core
-def sparse_squared_tile(  # type: ignore[no-untyped-def]
-    ids_a, w_a, off_a, rows, ids_b, w_b, off_b, cols, triangle, out
+def sparse_tile(  # type: ignore[no-untyped-def]
+    ids_a, w_a, off_a, rows, ids_b, w_b, off_b, cols, triangle, p, out
 ):
-    """Fill out[i, j] = |a - b|^2 for vectors given by sorted distinct ids and their weights."""
+    """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) for vectors given by sorted distinct ids and weights."""
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
             s = off_a[rows[i]]
@@ -38,20 +81,16 @@ def sparse_squared_tile(  # type: ignore[no-untyped-def]
             end_s = off_a[rows[i] + 1]
             end_t = off_b[cols[j] + 1]
             total = 0.0
-            while s < end_s and t < end_t:
-                if ids_a[s] == ids_b[t]:
-                    diff = w_a[s] - w_b[t]
-                    s += 1
-                    t += 1
-                elif ids_a[s] < ids_b[t]:
+            while s < end_s or t < end_t:
+                if t == end_t or (s < end_s and ids_a[s] < ids_b[t]):
                     diff = w_a[s]
                     s += 1
-                else:
+                elif s == end_s or ids_b[t] < ids_a[s]:
                     diff = w_b[t]
                     t += 1
-                total += diff * diff
-            for k in range(s, end_s):
-                total += w_a[k] * w_a[k]
-            for k in range(t, end_t):
-                total += w_b[k] * w_b[k]
+                else:
+                    diff = abs(w_a[s] - w_b[t])
+                    s += 1
+                    t += 1
+                total += diff if p == 1.0 else diff * diff
             out[i, j] = total

@@ -11,6 +11,7 @@ from ._base import Claims, Divergence
 from .euclidean import Euclidean
 from .mmd import MMD
 from .precomputed import Precomputed
+from .sliced import SlicedWasserstein
 from .wasserstein import Wasserstein
 
-__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "Wasserstein"]
+__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "SlicedWasserstein", "Wasserstein"]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .._typing import FloatArray, IndexArray
-from ..core import ragged
 from ..measures import Measures
 from ._base import Claims, Divergence, empty_tile
+from ._support import CommonSupport, Rows, common_support, dense_rows, sparse_rows
 
 __all__ = ["Euclidean"]
 
@@ -18,26 +16,11 @@ __all__ = ["Euclidean"]
 DENSE_FACTOR = 8.0
 
 
-class _Dense(NamedTuple):
-    """Probabilities over the union of the supports, (n, m)."""
+class _Route(NamedTuple):
+    """Where the atoms are numbered, and whether dense rows are the cheaper form."""
 
-    weights: FloatArray
-
-
-class _Sparse(NamedTuple):
-    """The same as sorted atom numbers with their probabilities."""
-
-    ids: IndexArray
-    weights: FloatArray
-    offsets: IndexArray
-
-
-class _Union(NamedTuple):
-    """The union of all supports: how many points, and whether dense rows are the cheaper form."""
-
-    size: int
+    common: CommonSupport
     dense: bool
-    points: FloatArray | None  # None: the collections share a support, whose numbering is used
 
 
 @dataclass(frozen=True)
@@ -68,42 +51,21 @@ class Euclidean(Divergence):
         """A Hilbert norm."""
         return Claims(True, 2.0, "a Hilbert space norm (Schoenberg)")
 
-    def context(self, X: Measures, Y: Measures) -> _Union:
-        """Find the union of the supports, and the cheaper of two layouts."""
-        points = None if X.shares_support(Y) else np.unique(np.concatenate([X.points, Y.points]), axis=0)
-        size = len(X.support.points) if points is None else len(points)  # type: ignore[union-attr]
-        return _Union(size, bool(size <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())), points)
+    def context(self, X: Measures, Y: Measures) -> _Route:
+        """Number the atoms, and choose the cheaper of two layouts."""
+        common = common_support(X, Y)
+        return _Route(common, bool(len(common) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())))
 
-    def prepare(self, X: Measures, context: _Union) -> _Dense | _Sparse:
-        """Number the atoms in the union and add up repeated ones."""
-        ids = X.atoms if context.points is None else _locate(X.points, context.points)
-        assert ids is not None  # a shared support comes with atom numbers
-        owner = ragged.owners(X.offsets)
-        flat, inverse = np.unique(owner * context.size + ids, return_inverse=True)
-        weights: FloatArray = np.bincount(inverse.ravel(), weights=X.probabilities).astype(np.float64)
-        if context.dense:
-            dense = np.zeros((len(X), context.size))
-            dense.ravel()[flat] = weights
-            return _Dense(dense)
-        sizes = np.bincount(flat // context.size, minlength=len(X))
-        return _Sparse(flat % context.size, weights, ragged.offsets_of(sizes))
+    def prepare(self, X: Measures, context: _Route) -> FloatArray | Rows:
+        """Write each measure as a vector."""
+        return dense_rows(X, context.common) if context.dense else sparse_rows(X, context.common)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return squared distances."""
         from ..core import vectors
 
+        if not isinstance(A, Rows):
+            return vectors.squared_tile(A, rows, B, cols, triangle), None
         out = empty_tile(rows, cols)
-        if isinstance(A, _Dense):
-            vectors.power_tile(A.weights, rows, B.weights, cols, triangle, 2.0, out)
-        else:
-            vectors.sparse_squared_tile(
-                A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, out
-            )
+        vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 2.0, out)
         return out, None
-
-
-def _locate(points: FloatArray, union: FloatArray) -> IndexArray:
-    """Return the row of ``union`` (sorted, distinct) that holds each point."""
-    stacked = np.concatenate([union, points])
-    _, inverse = np.unique(stacked, axis=0, return_inverse=True)
-    return np.asarray(inverse.ravel()[len(union) :], dtype=np.int64)

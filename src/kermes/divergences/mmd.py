@@ -112,16 +112,15 @@ class MMD(Divergence):
         """Return MMD^2."""
         from ..core import mmd, vectors
 
-        out = empty_tile(rows, cols)
         if isinstance(A, _Features):
-            vectors.power_tile(A.values, rows, B.values, cols, triangle, 2.0, out)
-        else:
-            mmd.tile(
-                self.ground.code, self.ground.params,
-                A.coordinates, A.weights, A.offsets, A.norms, rows,
-                B.coordinates, B.weights, B.offsets, B.norms, cols,
-                triangle, out,
-            )  # fmt: skip
+            return vectors.squared_tile(A.values, rows, B.values, cols, triangle), None
+        out = empty_tile(rows, cols)
+        mmd.tile(
+            self.ground.code, self.ground.params,
+            A.coordinates, A.weights, A.offsets, A.norms, rows,
+            B.coordinates, B.weights, B.offsets, B.norms, cols,
+            triangle, out,
+        )  # fmt: skip
         return out, None
 
     def work(self, X: Measures, Y: Measures) -> float:

@@ -228,6 +228,11 @@ class Measures:
         """Weights of all atoms divided by the mass of their measure."""
         return self.weights / np.repeat(self.masses, self.sizes)
 
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether the atoms of each measure are equally heavy."""
+        return bool((self.weights == np.repeat(self.weights[self.offsets[:-1]], self.sizes)).all())
+
     @property
     def sizes(self) -> IndexArray:
         """Number of atoms of each measure, (n,)."""
