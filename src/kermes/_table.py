@@ -27,10 +27,13 @@ class Table:
             raise InvalidParameterError(
                 f"`{name}` must hold finite numbers of at least 0; entry ({i}, {j}) is {table[i, j]}."
             )
-        if not np.array_equal(table, table.T) or np.diagonal(table).any():
+        if np.diagonal(table).any():
+            i = int(np.flatnonzero(np.diagonal(table))[0])
             raise InvalidParameterError(
-                f"`{name}` must be symmetric with a zero diagonal. Use (T + T.T) / 2 if it is nearly so."
+                f"`{name}` must be zero on the diagonal; entry ({i}, {i}) is {table[i, i]}. Is it a similarity?"
             )
+        if not np.array_equal(table, table.T):
+            raise InvalidParameterError(f"`{name}` must be symmetric. Use (T + T.T) / 2 if it is nearly so.")
         table.flags.writeable = False
         self.values = table
         self._digest = hashlib.blake2b(table.tobytes(), digest_size=16).hexdigest()

@@ -140,7 +140,8 @@ def test_exact_transport_without_pot_says_what_to_install(monkeypatch):
         (lambda: divergences.MMD("gaussian"), "`ground` must be a point kernel"),
         (lambda: divergences.Precomputed(np.ones((2, 3))), "square"),
         (lambda: divergences.Precomputed([[0, np.nan], [np.nan, 0]]), r"entry \(0, 1\) is nan"),
-        (lambda: divergences.Precomputed([[0, 1], [2, 0]]), "symmetric with a zero diagonal"),
+        (lambda: divergences.Precomputed([[0, 1], [2, 0]]), "must be symmetric"),
+        (lambda: divergences.Precomputed(np.ones((2, 2))), r"entry \(0, 0\) is 1.0. Is it a similarity"),
     ],
 )
 def test_bad_parameters(make, message):

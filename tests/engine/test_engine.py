@@ -249,6 +249,33 @@ def test_bad_parameters(options, message):
         Engine(**options)
 
 
+def test_arguments_in_the_wrong_place():
+    with pytest.raises(InvalidParameterError, match=r"Write pairwise\(X, divergence=\.\.\.\)"):
+        pairwise(line(2), Probe())
+    with pytest.raises(InvalidParameterError, match=r"`engine` must be an Engine, such as Engine\('serial'\)"):
+        pairwise(line(2), divergence=Probe(), engine="serial")
+
+
+@dataclass(frozen=True)
+class Careless(Probe):
+    """A divergence of one's own with the usual mistakes: an array as a field, a wrong answer."""
+
+    answer: object = None
+
+    def tile(self, A, B, rows, cols, triangle):
+        return self.answer
+
+
+def test_mistakes_in_a_divergence_of_ones_own_are_named():
+    with pytest.raises(InvalidParameterError, match="Careless must be a frozen dataclass with hashable fields"):
+        pairwise(line(2), divergence=Careless(answer=np.zeros(2)), engine=Engine())
+    for answer in (np.zeros((2, 2)), (np.zeros((1, 2)), None)):
+        with pytest.raises(
+            InvalidParameterError, match=r"Careless.tile must return .values, status. .* shape \(2, 2\)"
+        ):
+            pairwise(line(2), divergence=Careless(answer=answer), engine=Engine(memo=False))
+
+
 def test_divergence_must_be_one():
     with pytest.raises(InvalidParameterError, match=r"such as divergences\.Wasserstein"):
         pairwise(line(2), divergence=divergences.Wasserstein)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.svm import SVC
 
 from kermes import divergences, ground, kernels, pairwise
 from kermes.exceptions import InvalidParameterError
@@ -37,6 +38,11 @@ def test_bad_parameters(options, message, clouds):
 def test_a_class_in_place_of_a_divergence_is_explained(clouds):
     with pytest.raises(InvalidParameterError, match="must be a divergence object such as"):
         kernels.Exponential("wasserstein")(clouds(3, 1))
+
+
+def test_the_class_in_place_of_a_kernel_is_explained(clouds):
+    with pytest.raises(InvalidParameterError, match="not the class"):
+        SVC(kernel=kernels.Exponential).fit(clouds(4, 1), [0, 0, 1, 1])
 
 
 def test_gradient_needs_one_collection(clouds):

@@ -86,13 +86,15 @@ def test_frames_group_as_pandas_does(labels):
         ([[1], []], None, "measure 1 has no points"),
         ([[[1, 2]], [[1, 2, 3]]], None, "measure 1 has points of dimension 3, measure 0 of dimension 2"),
         ([[1], [[[2]]]], None, r"measure 1 has shape \(1, 1, 1\)"),
-        ([[1], ["a"]], None, r"`samples\[1\]` must be an array of real numbers; got dtype"),
+        ([[1], ["a"]], None, r"`samples\[1\]` must be an array of real numbers; got list with dtype"),
+        ([np.ma.masked_array([1.0, 2.0], [0, 1])], None, r"`samples\[0\]` has masked entries"),
+        (pd.DataFrame({"a": [1]}), None, "from_frame for a long table"),
         ([[1], [1, [2, 3]]], None, r"`samples\[1\]` is ragged"),
         ([[1], [2]], [[1]], r"one array per measure \(2\); got 1"),
         ([[1], [2, 3]], [[1], [1]], "measure 1 has 2 points but weights of shape"),
         ([], None, "at least one measure"),
         (5, None, "must be a list with one array per measure; got int"),
-        ({"a": [1]}, None, "must be a list with one array per measure; got dict"),
+        ({"a": [1]}, None, "got dict. Use list.d.values"),
         ([[1e308]] * 2, [[1e308], [1.7e308]], None),
         ([[1, 2]], [[1.7e308, 1.7e308]], "measure 0 has an infinite mass"),
     ],
@@ -109,12 +111,12 @@ def test_bad_samples(samples, weights, message):
     ("images", "options", "error", "message"),
     [
         (np.ones((3, 3)), {}, InvalidMeasureError, r"\(n, height, width\); got \(3, 3\)"),
-        (np.ones((2, 3, 3, 3)), {}, InvalidMeasureError, "colour images"),
+        (np.ones((2, 3, 3, 3)), {}, InvalidMeasureError, "for channels"),
         (np.stack([np.ones((2, 2)), np.zeros((2, 2))]), {}, InvalidMeasureError, "image 1 has no mass"),
         (np.stack([np.ones((2, 2)), -np.ones((2, 2))]), {}, InvalidMeasureError, "image 1 has the negative weight"),
         (np.stack([np.ones((2, 2)), -np.ones((2, 2))]), {"threshold": 0}, InvalidMeasureError, "image 1 has the neg"),
         (np.full((1, 2, 2), nan), {"binary": True}, InvalidMeasureError, "image 0 has a weight that is NaN"),
-        (np.ones((1, 2, 2)), {"threshold": 1}, InvalidMeasureError, "image 0 has no mass"),
+        (np.ones((1, 2, 2)), {"threshold": 1}, InvalidMeasureError, "no pixel brighter than the threshold 1"),
         (np.ones((1, 2, 2)), {"spacing": "units"}, InvalidParameterError, "'pixel', 'unit' or a positive number"),
         (np.ones((1, 2, 2)), {"spacing": 0}, InvalidParameterError, "`spacing` must be a finite number greater"),
         (np.array([[["a"]]]), {}, InvalidMeasureError, "array of real numbers"),
@@ -130,6 +132,7 @@ def test_bad_images(images, options, error, message):
     [
         ([1, 2], [0, 1], r"shape \(n, m\) with n >= 1; got \(2,\)"),
         ([[1, 2]], [0, 1, 2], "one point for each of the 2 bins"),
+        ([[1, 2]], [0, 1, 2], "Of bin edges take the middles"),
         ([[1, 2]], [0, nan], "point 1 of `support` is not finite"),
         ([[1, 2, 3]], [0, 5, 0], "points 0 and 2 of `support` coincide"),
         ([[1, 1], [1, -1]], [0, 1], "histogram 1 has the negative weight -1"),
@@ -152,6 +155,8 @@ def test_bad_histograms(histograms, support, message):
         ({"x": [1.0, nan, 2.0, 3.0]}, {"by": "patient", "columns": "x"}, r"measure 1 \(a\) has a point with NaN"),
         ({"x": [1.0, None, 2.0, 3.0]}, {"by": "patient", "columns": "x"}, r"measure 1 \(a\) has a point with NaN"),
         ({"w": [1, -1, 1, 1]}, {"by": "patient", "columns": "x", "weights": "w"}, r"measure 1 \(a\) has the negative"),
+        ({}, {"by": ["patient"], "columns": "x"}, "`by` must be the name of one column"),
+        ({}, {"by": "Patients", "columns": "x"}, "Did you mean 'patient'"),
         ({"patient": ["a", None, "b", "c"]}, {"by": "patient", "columns": "x"}, "row 1 has no value in the column"),
     ],
 )
@@ -166,6 +171,18 @@ def test_frames_without_rows_or_of_another_kind():
         Measures.from_frame(pd.DataFrame({"a": [], "x": []}), by="a", columns="x")
     with pytest.raises(InvalidMeasureError, match="pandas, polars or pyarrow table; got dict"):
         Measures.from_frame(TABLE, by="patient", columns="x")
+    with pytest.raises(InvalidMeasureError, match=r"Call \.collect\(\) first"):
+        Measures.from_frame(pl.LazyFrame(TABLE), by="patient", columns="x")
+    with pytest.raises(InvalidMeasureError, match="two columns of the same name"):
+        Measures.from_frame(pd.DataFrame([[1, 2, 3]], columns=["a", "x", "x"]), by="a", columns="x")
+
+
+def test_names_of_measures_keep_their_type():
+    values = pd.Series([1, "1", "b"], dtype=object)
+    with pytest.raises(InvalidMeasureError, match="mixes int, str"):
+        Measures.from_frame(pd.DataFrame({"g": values, "x": 1.0}), by="g", columns="x")
+    numbers = pd.DataFrame({"g": pd.Series([3, 1, 3], dtype=object), "x": 1.0})
+    assert Measures.from_frame(numbers, by="g", columns="x").keys.tolist() == [3, 1]
 
 
 def test_as_measures_reads_what_is_unambiguous():

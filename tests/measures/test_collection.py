@@ -59,7 +59,12 @@ def test_index_out_of_range(X, key):
 
 @pytest.mark.parametrize(
     ("key", "message"),
-    [([True, False], "mask has 2 entries for 3"), ("a", "integer, a slice, a mask"), ([[0]], "1-D array of integers")],
+    [
+        ((0, 1), "one axis"),
+        ([True, False], "mask has 2 entries for 3"),
+        ("a", "integer, a slice, a mask"),
+        ([[0]], "1-D array of integers"),
+    ],
 )
 def test_bad_index(X, key, message):
     with pytest.raises(IndexError, match=message):
@@ -103,7 +108,7 @@ def test_repr(X):
     assert repr(X[[1]]) == "Measures(1 measure in dimension 2, 1 atom)"
     assert repr(X[1]) == "Measure(1 atom in dimension 2, mass 4)"
     images = Measures.from_images(np.ones((2, 3, 4)))
-    assert repr(images) == "Measures(2 measures in dimension 2, 12 atoms, pixels of a 3 x 4 grid)"
+    assert repr(images) == "Measures(2 measures in dimension 2, 12 atoms, on 3 x 4 pixels)"
     bins = Measures.from_histograms(np.ones((1, 3)), [0, 1, 2])
     assert repr(bins) == "Measures(1 measure in dimension 1, 3 atoms, 3 common bins)"
 
@@ -113,8 +118,8 @@ def test_repr(X):
     [
         (Measures.from_images(np.eye(3)[None]), "<rect", 3),
         (Measures.from_samples([np.eye(4)]), "<circle", 4),
-        (Measures.from_samples([np.arange(5.0)]), "<path", 5),
-        (Measures.from_samples([[1.0]]), "<path", 1),
+        (Measures.from_samples([np.arange(5.0)]), "<rect", 5),
+        (Measures.from_samples([[1.0]]), "<rect", 1),
     ],
 )
 def test_html_has_a_picture_of_each_measure(X, mark, count):
@@ -133,8 +138,9 @@ def test_html_is_short_for_long_collections():
 
 
 def test_direct_construction_is_refused():
-    with pytest.raises(InvalidMeasureError, match=r"Measures\.from_samples"):
-        Measures(np.eye(2))
+    for arguments in ([np.eye(2)], []):
+        with pytest.raises(InvalidMeasureError, match=r"Measures\.from_samples"):
+            Measures(*arguments)
 
 
 def test_subsample_draws_distinct_atoms():

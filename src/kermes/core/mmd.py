@@ -22,10 +22,10 @@ def inner(code, params, x, a, i0, i1, y, b, j0, j1, buffer):  # type: ignore[no-
 
 
 @tile_core
-def self_products(code, params, x, a, offsets, out):  # type: ignore[no-untyped-def]
-    """Fill out[i] = <mu_i, mu_i>_k."""
+def self_products(code, params, x, a, offsets, rows, out):  # type: ignore[no-untyped-def]
+    """Fill out[i] = <mu_i, mu_i>_k for i in rows."""
     buffer = np.empty(np.max(np.diff(offsets)))
-    for i in range(len(offsets) - 1):
+    for i in rows:
         i0 = offsets[i]
         i1 = offsets[i + 1]
         out[i] = inner(code, params, x, a, i0, i1, x, a, i0, i1, buffer)

@@ -20,7 +20,7 @@ from ..measures import Measures
 __all__ = ["Images", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Images:
     """Grey images with labels.
 
@@ -40,6 +40,10 @@ class Images:
 
     def __len__(self) -> int:
         return len(self.target)
+
+    def __repr__(self) -> str:
+        height, width = self.images.shape[1:]
+        return f"Images({len(self)} of {height} x {width} pixels, {len(self.classes)} classes)"
 
     def __getitem__(self, key: Any) -> Images:
         """Return the images of a slice, mask or index array."""
@@ -67,8 +71,8 @@ def load_mnist(path: str | os.PathLike[str] | None = None, split: str = "train")
     Parameters
     ----------
     path : path, optional
-        Folder with the four IDX files, compressed or not. By default the folders ``$KERMES_DATA/mnist``,
-        ``$KERMES_DATA`` and ``../shared/data/mnist`` are tried, then scikit-learn's OpenML cache or download.
+        Folder with the four IDX files, compressed or not. By default the folders ``mnist`` of ``$KERMES_DATA`` and
+        of ``../shared/data`` are tried, then scikit-learn's OpenML cache or download.
     split : 'train' or 'test'
     """
     stem = {"train": "train", "test": "t10k"}[choice(split, "split", ["train", "test"])]
@@ -85,8 +89,8 @@ def load_usps(path: str | os.PathLike[str] | None = None, split: str = "train") 
     Parameters
     ----------
     path : path, optional
-        Folder with ``usps.npz`` (arrays X_train, y_train, X_test, y_test). By default ``$KERMES_DATA/usps``,
-        ``$KERMES_DATA`` and ``../shared/data/usps`` are tried.
+        Folder with ``usps.npz`` (arrays X_train, y_train, X_test, y_test). By default the folders ``usps`` of
+        ``$KERMES_DATA`` and of ``../shared/data`` are tried.
     split : 'train' or 'test'
     """
     choice(split, "split", ["train", "test"])
@@ -100,13 +104,8 @@ def load_quickdraw(path: str | os.PathLike[str] | None = None) -> Images:
     Parameters
     ----------
     path : path, optional
-        Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default
-        ``$KERMES_DATA/quickdraw``, ``$KERMES_DATA`` and ``../shared/data/quickdraw`` are tried.
-
-    Notes
-    -----
-    ``classes`` names what the drawings show. Of the eight classes of the paper `wek` only airplane and
-    rainbow are in the file at hand.
+        Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default the folders ``quickdraw`` of
+        ``$KERMES_DATA`` and of ``../shared/data`` are tried.
     """
     with np.load(_require("quickdraw", "quickdraw.npz", path) / "quickdraw.npz", allow_pickle=False) as file:
         return Images(file["images"], file["labels"].astype(np.int64), tuple(str(c) for c in file["class_names"]))
@@ -159,6 +158,12 @@ def _plain_or_gz(path: Path) -> Path:
 def _openml_mnist(split: str) -> Images:
     from sklearn.datasets import fetch_openml
 
-    images, labels = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
+    try:
+        images, labels = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, n_retries=0)
+    except OSError as error:
+        raise FileNotFoundError(
+            "the MNIST files were not found, nor could they be downloaded from OpenML; pass their folder as `path`, "
+            f"or set KERMES_DATA to it ({error})"
+        ) from None
     part = slice(0, 60_000) if split == "train" else slice(60_000, 70_000)
     return Images(images[part].reshape(-1, 28, 28).astype(np.uint8), labels[part].astype(np.int64), DIGITS)

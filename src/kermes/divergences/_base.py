@@ -90,6 +90,11 @@ def require_same_dim(X: Measures, Y: Measures) -> None:
         )
 
 
+def portions(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
+    """Return row numbers in portions of about ``limit`` operations, so that an interrupt is heard between them."""
+    return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
+
+
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:
     """Return the array a tile core fills; zeros, since a triangle leaves the rest untouched."""
     return np.zeros((len(rows), len(cols)))

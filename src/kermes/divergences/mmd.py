@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ._base import Claims, Divergence, empty_tile, portions
 
 __all__ = ["MMD"]
 
@@ -66,7 +66,7 @@ class MMD(Divergence):
            [0.7869, 0.    ]])
     """
 
-    ground: PointKernel = field(default_factory=Linear)
+    ground: PointKernel
 
     def __post_init__(self) -> None:
         if not isinstance(self.ground, PointKernel):
@@ -105,7 +105,8 @@ class MMD(Divergence):
         weights = X.probabilities
         offsets = np.array(X.offsets)
         norms = np.empty(len(X))
-        mmd.self_products(self.ground.code, self.ground.params, coordinates, weights, offsets, norms)
+        for rows in portions(4.0 * X.sizes.astype(np.float64) ** 2):
+            mmd.self_products(self.ground.code, self.ground.params, coordinates, weights, offsets, rows, norms)
         return _Embedded(coordinates, weights, offsets, norms)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:

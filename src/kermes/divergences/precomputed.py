@@ -31,7 +31,7 @@ class Precomputed(Divergence):
 
     Notes
     -----
-    *Claims*: none; whatever the table is. ``definiteness`` of a Gram matrix can be checked by its spectrum.
+    *Claims*: none; whatever the table is.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class Engine:
         if not isinstance(self.progress, bool):
             choice(self.progress, "progress", ["auto"])
         if self.memo:
-            limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1)
+            limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))
 
     def evaluate(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[FloatArray, Info]:
@@ -134,6 +134,13 @@ class Engine:
         fresh = PairTable(len(X._root), len(Y._root), symmetric)
         if self._memo is None:
             return fresh
+        try:
+            hash(divergence)
+        except TypeError as error:
+            raise InvalidParameterError(
+                f"{type(divergence).__name__} must be a frozen dataclass with hashable fields, by which distances are "
+                f"remembered ({error}). Keep arrays as tuples, or use Engine(memo=False)."
+            ) from None
         return self._memo.table((divergence, X.fingerprint, Y.fingerprint), x_rows, y_rows, fresh)
 
     def _fill(
@@ -157,11 +164,10 @@ class Engine:
         B = A if symmetric else divergence.prepare(B_measures, context)
 
         def compute(tile: _plan.Block) -> None:
-            values, status = divergence.tile(
+            answer = divergence.tile(
                 A, B, np.searchsorted(left, tile.rows), np.searchsorted(right, tile.cols), tile.triangle
             )
-            if status is None:
-                status = np.zeros(values.shape, dtype=np.uint8)
+            values, status = _checked(answer, (len(tile.rows), len(tile.cols)), divergence)
             if tile.triangle:
                 values, status = _mirror(values), _mirror(status)
             _refuse_failed(values, status, tile, divergence)
@@ -218,7 +224,7 @@ def pairwise(
     X: Any,
     Y: Any = None,
     *,
-    divergence: Divergence,
+    divergence: Divergence | None = None,
     engine: Engine | None = None,
     squared: bool = False,
     return_info: bool = False,
@@ -251,6 +257,10 @@ def pairwise(
     array([[0., 1.],
            [1., 0.]])
     """
+    if isinstance(Y, Divergence):
+        raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
+    if engine is not None and not isinstance(engine, Engine):
+        raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
     if not isinstance(divergence, Divergence):
         raise InvalidParameterError(
             f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
@@ -286,6 +296,17 @@ def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric:
                 yield _plan.Block(rows[block.rows], cols[block.cols], block.triangle)
 
 
+def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> tuple[FloatArray, StatusArray]:
+    """Return values and status of a tile, or say what a divergence of one's own got wrong."""
+    if not isinstance(answer, tuple) or len(answer) != 2 or np.shape(answer[0]) != shape:
+        raise InvalidParameterError(
+            f"{type(divergence).__name__}.tile must return (values, status) with values of shape {shape}, and status "
+            "of the same shape or None."
+        )
+    values, status = answer
+    return values, np.zeros(shape, dtype=np.uint8) if status is None else status
+
+
 def _mirror(values: Any) -> Any:
     """Copy the upper triangle to the lower one; the diagonal becomes 0."""
     upper = np.triu(values, 1)
@@ -297,9 +318,8 @@ def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, d
     if failed.any():
         i, j = np.argwhere(failed)[0]
         raise NumericalError(
-            f"{divergence!r} found no finite value for measures {tile.rows[i]} and {tile.cols[j]} of their "
-            f"collections (rows of the root; {np.count_nonzero(failed)} such pairs in this tile). Check the scale "
-            "of their points and weights."
+            f"{divergence!r} found no finite value for measures {tile.rows[i]} and {tile.cols[j]} (rows of the "
+            "collections they were sliced from). Check the scale of their points and weights."
         )
 
 

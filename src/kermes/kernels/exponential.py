@@ -12,7 +12,8 @@ from .._typing import FloatArray
 from ..core import profiles
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..measures import as_measures
+from ..exceptions import InvalidParameterError
+from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
 __all__ = ["Exponential"]
@@ -62,6 +63,11 @@ class Exponential(MeasureKernel):
         length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5),
         engine: Engine | None = None,
     ) -> None:
+        if isinstance(divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
+            raise InvalidParameterError(
+                "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
+                "Exponential(divergences.Wasserstein()), not the class."
+            )
         self.divergence = divergence
         self.length_scale = length_scale
         self.power = power

@@ -50,6 +50,11 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
         raise InvalidMeasureError(
             f"`support` must have shape ({values.shape[1]},) or ({values.shape[1]}, d), one point for each of "
             f"the {values.shape[1]} bins; got {np.shape(support)}."
+            + (
+                " Of bin edges take the middles: (edges[1:] + edges[:-1]) / 2."
+                if len(bins) == values.shape[1] + 1
+                else ""
+            )
         )
     if not np.isfinite(bins).all():
         bad = int(np.flatnonzero(~np.isfinite(bins).all(axis=1))[0])
@@ -64,7 +69,8 @@ def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacin
     if grey.ndim != 3 or min(grey.shape) == 0:
         raise InvalidMeasureError(
             f"`images` must have shape (n, height, width); got {grey.shape}. For one image pass "
-            "`image[None]`; for colour images take a channel or the mean over channels first."
+            "`image[None]`; for channels, `images[:, 0]` or `images.mean(axis=-1)`; for flat rows, "
+            "`rows.reshape(n, height, width)`."
         )
     n, height, width = grey.shape
     step = _spacing(spacing, height, width)
@@ -72,6 +78,12 @@ def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacin
     if threshold is not None:
         _refuse_bad_weights(values, "image", lambda flat: flat // values.shape[1])
         values = np.where(values > threshold, values, 0.0)
+        blank = np.flatnonzero(~values.any(axis=1))
+        if len(blank):
+            raise InvalidMeasureError(
+                f"image {blank[0]} has no pixel brighter than the threshold {threshold:g} ({len(blank)} such in all); "
+                "every measure needs an atom. Lower the threshold, or remove those images."
+            )
     if binary:
         values = np.where(values > 0, 1.0, values)  # keeps NaN and negative values visible to the check
     pixels = np.indices((height, width)).reshape(2, -1).T * step
@@ -194,21 +206,28 @@ def _pack_weights(weights: Iterable[ArrayLike], sizes: IndexArray) -> FloatArray
 
 def _numeric(values: ArrayLike, name: str) -> FloatArray:
     """Return a float64 array, or explain why the input is not one."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InvalidMeasureError(
+            f"`{name}` has masked entries, which have no value. Drop them, or give them weight 0."
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:
         raise InvalidMeasureError(f"`{name}` is ragged or not an array ({error}); rows must agree in length.") from None
     if array.dtype.kind not in "biuf":
         raise InvalidMeasureError(
-            f"`{name}` must be an array of real numbers; got dtype {array.dtype}. "
-            "Ragged lists go to Measures.from_samples, one array per measure."
+            f"`{name}` must be an array of real numbers; got {type(values).__name__} with dtype {array.dtype}."
         )
     return array.astype(np.float64)
 
 
 def _as_sequence(values: Any, name: str) -> Sequence[Any]:
-    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidMeasureError(f"`{name}` must be a list with one array per measure; got {type(values).__name__}.")
+    if isinstance(values, (str, bytes, dict)) or hasattr(values, "columns") or not isinstance(values, Iterable):
+        remedy = "Use list(d.values())." if isinstance(values, dict) else ""
+        remedy = "Use Measures.from_frame for a long table." if hasattr(values, "columns") else remedy
+        raise InvalidMeasureError(
+            f"`{name}` must be a list with one array per measure; got {type(values).__name__}. {remedy}".rstrip()
+        )
     return list(values)
 
 

@@ -98,7 +98,7 @@ class Measures:
     Measures(1 measure in dimension 2, 5 atoms)
     """
 
-    def __init__(self, root: Packed, rows: IndexArray | None = None) -> None:
+    def __init__(self, root: Packed = None, rows: IndexArray | None = None) -> None:  # type: ignore[assignment]
         if not isinstance(root, Packed):
             raise InvalidMeasureError(
                 "Measures is not built directly; use Measures.from_samples, from_histograms, from_images or from_frame."
@@ -280,7 +280,9 @@ class Measures:
     @overload
     def __getitem__(self, key: Any) -> Measures: ...
     def __getitem__(self, key: Any) -> Measure | Measures:
-        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # X[index, ...]: scikit-learn
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:  # X[index, ...] is scikit-learn's way
+                raise IndexError(f"Measures have one axis; got the index {key!r}. Use a list for several measures.")
             key = key[0]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
@@ -375,7 +377,7 @@ class Measures:
             return ""
         if self.support.shape is None:
             return f", {len(self.support.points)} common bins"
-        return ", pixels of a {} x {} grid".format(*self.support.shape)
+        return ", on {} x {} pixels".format(*self.support.shape)
 
     def _repr_html_(self) -> str:
         from ._html import collection_html

@@ -42,7 +42,7 @@ def as_measures(X: Any, name: str = "X") -> Measures:
         return X
     if isinstance(X, Measure):
         raise InvalidMeasureError(f"`{name}` is a single measure; pass a collection, such as `X[[i]]`.")
-    if hasattr(X, "__dataframe__") or hasattr(X, "iloc") or hasattr(X, "columns"):
+    if hasattr(X, "columns"):
         return _from_table(X, name)
     if isinstance(X, (list, tuple)) and len(X) and all(isinstance(x, np.ndarray) and x.ndim == 2 for x in X):
         return Measures.from_samples(X)

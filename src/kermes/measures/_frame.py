@@ -21,9 +21,14 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
+        remedy = " Call .collect() first." if hasattr(frame, "collect") else ""
         raise InvalidMeasureError(
-            f"`frame` must be a pandas, polars or pyarrow table; got {type(frame).__name__}."
+            f"`frame` must be a pandas, polars or pyarrow table; got {type(frame).__name__}.{remedy}"
         ) from None
+    except nw.exceptions.DuplicateError:
+        raise InvalidMeasureError("`frame` has two columns of the same name; rename one of them.") from None
+    if not isinstance(by, str):
+        raise InvalidMeasureError(f"`by` must be the name of one column; got {by!r}. Join several into one first.")
     names = [columns] if isinstance(columns, str) else list(columns)
     if not names:
         raise InvalidMeasureError("`columns` must name at least one coordinate column.")
@@ -49,8 +54,14 @@ def _groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
         )
     values = np.asarray(column.to_numpy())
     if values.dtype == object:
-        # Sortable and storable without pickle; strings are what object columns hold in practice.
-        values = values.astype(str)
+        # Plain arrays sort, and are stored without pickle. Of mixed types 1 and "1" would become one group.
+        kinds = {type(value) for value in values}
+        if len(kinds) > 1:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise InvalidMeasureError(
+                f"the column {by!r} mixes {names}; give all names one type, such as .astype(str)."
+            )
+        values = np.array(values.tolist()) if kinds <= {int, float, bool} else values.astype(str)
     unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(len(unique), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(unique))
@@ -60,7 +71,8 @@ def _groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
 def _require_column(table: Any, name: str) -> None:
     if name in table.columns:
         return
-    close = difflib.get_close_matches(str(name), table.columns, n=1)
+    by_lower_case = {column.lower(): column for column in table.columns}
+    close = [by_lower_case[match] for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)]
     guess = f" Did you mean {close[0]!r}?" if close else ""
     raise InvalidMeasureError(f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}")
 

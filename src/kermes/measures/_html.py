@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SIDE = 64  # pixels
 MOST_MEASURES = 8
 MOST_ATOMS = 400
+BINS = 20
 INK = "#1b6ca8"
 
 
@@ -28,8 +29,9 @@ def collection_html(X: Measures) -> str:
         f'<figcaption style="font-size:11px">{_caption(m, i)}</figcaption></figure>'
         for i, m in enumerate(shown)
     )
+    drawn = f"<div>first two of the {X.dim} coordinates</div>" if X.dim > 2 else ""
     rest = f"<span> and {len(X) - len(shown)} more</span>" if len(X) > len(shown) else ""
-    return f'<div><code>{escape(repr(X))}</code><div style="margin-top:6px">{pictures}{rest}</div></div>'
+    return f'<div><code>{escape(repr(X))}</code><div style="margin-top:6px">{pictures}{rest}</div>{drawn}</div>'
 
 
 def _caption(measure: Measure, i: int) -> str:
@@ -45,7 +47,7 @@ def _thumbnail(measure: Measure, support: Support | None, low: FloatArray, high:
     if support is not None and support.shape is not None:
         marks = _pixels(points / support.spacing, shade, support.shape)
     elif points.shape[1] == 1:
-        marks = _stems(_fit(points[:, 0], low[0], high[0]), shade)
+        marks = _bars(_fit(measure.points[:, 0], low[0], high[0]), measure.weights)
     else:
         marks = _dots(_fit(points[:, :2], low[:2], high[:2]), shade)
     return (
@@ -69,10 +71,13 @@ def _pixels(index: FloatArray, shade: FloatArray, shape: tuple[int, int]) -> str
     )
 
 
-def _stems(x: FloatArray, height: FloatArray) -> str:
+def _bars(x: FloatArray, weights: FloatArray) -> str:
+    """A histogram of 20 bins: atoms on the line are too many and too close to be drawn one by one."""
+    mass, edges = np.histogram(x, bins=BINS, range=(0, SIDE), weights=weights)
     return "".join(
-        f'<path d="M{a:.1f} {SIDE - 2}V{SIDE - 4 - h * (SIDE - 12):.1f}" stroke="{INK}" stroke-width="1.5"/>'
-        for a, h in zip(x, height, strict=True)
+        f'<rect x="{edge:.1f}" y="{SIDE - height:.1f}" width="{SIDE / BINS:.1f}" height="{height:.1f}" fill="{INK}"/>'
+        for edge, height in zip(edges, mass / mass.max() * (SIDE - 8), strict=False)
+        if height > 0
     )
 
 

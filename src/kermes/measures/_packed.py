@@ -12,7 +12,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Support:
     """A finite set of points that all measures of a collection share.
 
@@ -29,6 +29,10 @@ class Support:
     points: FloatArray
     shape: tuple[int, int] | None = None
     spacing: float = 1.0
+
+    def __repr__(self) -> str:
+        grid = "" if self.shape is None else ", {} x {} pixels".format(*self.shape)
+        return f"Support({len(self.points)} points in dimension {self.points.shape[1]}{grid})"
 
     def equals(self, other: Support) -> bool:
         """Whether both list the same points in the same order."""
