@@ -34,9 +34,9 @@ class Score(NamedTuple):
 def demo(images: int, seed: int) -> None:
     """Classify handwritten digits as measures, against an RBF kernel on their pixels.
 
-    Each digit of 8 x 8 pixels becomes a measure: an atom at every pixel with ink, as heavy as its grey
-    value, on a margin of one pixel. All rows use the same support vector machine and the same search; only the distance between
-    two digits differs. The last column moves every digit by up to one pixel, at random.
+    Each digit of 8 x 8 pixels, on a margin of one pixel, becomes a measure: an atom at every pixel with ink, as
+    heavy as its grey value. All rows use the same support vector machine and the same search; only the distance
+    between two digits differs. The last column moves every digit by up to one pixel, at random.
 
     Example: kermes demo --images 200
     """
