@@ -15,11 +15,29 @@ from .measures import Measures
 
 if TYPE_CHECKING:
     from . import datasets, definiteness, kernels
+    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
 
-__all__ = ["Engine", "Measures", "datasets", "definiteness", "divergences", "ground", "kernels", "pairwise"]
+__all__ = [
+    "Engine",
+    "KernelFeatures",
+    "LSSVMClassifier",
+    "LSSVMClassifierCV",
+    "LSSVMRegressor",
+    "Measures",
+    "datasets",
+    "definiteness",
+    "divergences",
+    "ground",
+    "kernels",
+    "pairwise",
+]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "KernelFeatures": "kermes.estimators",
+    "LSSVMClassifier": "kermes.estimators",
+    "LSSVMClassifierCV": "kermes.estimators",
+    "LSSVMRegressor": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "kernels": "kermes.kernels",
