@@ -133,11 +133,14 @@ def _bordered(A: FloatArray) -> FloatArray:
 
 
 def _cholesky(A: FloatArray) -> Any:
-    """Return the Cholesky factor, or None if A is not positive definite."""
+    """Return the Cholesky factor, or None if A is not safely positive definite."""
     try:
-        return cho_factor(A, lower=True, check_finite=False)
+        factor = cho_factor(A, lower=True, check_finite=False)
     except LinAlgError:
         return None
+    pivots = np.diagonal(factor[0]) ** 2
+    # Pivots at rounding level: the other route says whether the system is singular.
+    return factor if pivots.min() > len(A) * np.finfo(np.float64).eps * pivots.max() else None
 
 
 def _solve_symmetric(A: FloatArray, rhs: FloatArray) -> FloatArray:
