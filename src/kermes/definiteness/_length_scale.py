@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
 from .._checks import integer, positive
+from .._linalg import eigvalsh
 from .._table import Table
 from .._typing import AnyArray, ArrayLike, FloatArray
 from ..core import profiles
@@ -188,4 +188,4 @@ def _indefinite(distances: FloatArray, length_scale: float) -> bool:
 
 
 def _eigenvalues(distances: FloatArray, length_scale: float) -> FloatArray:
-    return np.asarray(eigvalsh(profiles.exponential(distances, length_scale, 2.0)))
+    return eigvalsh(profiles.exponential(distances, length_scale, 2.0))

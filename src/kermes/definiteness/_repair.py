@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import choice
+from .._linalg import eigh
 from .._typing import ArrayLike, FloatArray
 from ..core import spectrum as laws
 from ._spectrum import Spectrum, as_symmetric

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigvalsh
 
+from .._linalg import eigvalsh
 from .._typing import ArrayLike, FloatArray
 from ..core import spectrum as laws
 from ..exceptions import InvalidParameterError

@@ -10,15 +10,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, eigh, solve
+from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, solve
 
+from .._linalg import eigh
 from .._typing import FloatArray
 from ..exceptions import IllConditionedWarning, NumericalError
 
 __all__ = ["DualFactor", "Path", "PrimalFactor", "dual", "dual_leave_one_out", "primal"]
-
-#: LAPACK's divide and conquer releases the interpreter lock, which SciPy's default driver does not.
-DRIVER = "evd"
 
 
 def dual(K: FloatArray, targets: FloatArray, ridge: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -63,7 +61,7 @@ class DualFactor:
     """Eigendecomposition of K (n, n), definite or not: dual machines for any targets and many gammas."""
 
     def __init__(self, K: FloatArray) -> None:
-        self._values, self._vectors = eigh(K, driver=DRIVER)
+        self._values, self._vectors = eigh(K)
 
     def path(self, y: FloatArray, gammas: FloatArray) -> Path:
         """Return the machines for the targets y (n,), one per gamma; not finite where the system is singular."""
@@ -89,7 +87,7 @@ class PrimalFactor:
         self._F, self._mean = F, F.mean(axis=0)
         self._dual = DualFactor(F @ F.T) if F.shape[1] >= len(F) else None
         if self._dual is None:
-            values, self._vectors = eigh((F - self._mean).T @ (F - self._mean), driver=DRIVER)
+            values, self._vectors = eigh((F - self._mean).T @ (F - self._mean))
             self._values = np.maximum(values, 0.0)
 
     def path(self, y: FloatArray, gammas: FloatArray) -> Path:
@@ -135,7 +133,7 @@ def _bordered(A: FloatArray) -> FloatArray:
 def _cholesky(A: FloatArray) -> Any:
     """Return the Cholesky factor, or None if A is not safely positive definite."""
     try:
-        factor = cho_factor(A, lower=True, check_finite=False)
+        factor = cho_factor(A, lower=True)
     except LinAlgError:
         return None
     pivots = np.diagonal(factor[0]) ** 2
@@ -148,7 +146,7 @@ def _solve_symmetric(A: FloatArray, rhs: FloatArray) -> FloatArray:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LinAlgWarning)
         try:
-            solution: FloatArray = solve(A, rhs, assume_a="sym", check_finite=False)
+            solution: FloatArray = solve(A, rhs, assume_a="sym")
         except LinAlgError:
             raise NumericalError(
                 "the LS-SVM system is singular: minus 1 / gamma is an eigenvalue of the Gram matrix. Change gamma a "

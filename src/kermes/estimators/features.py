@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer, real
+from .._linalg import eigh
 from .._typing import FloatArray, IndexArray
 from ..core import spectrum as laws
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
@@ -140,7 +140,7 @@ def draw_core(n_samples: int, n_core: int | None, random_state: Any) -> IndexArr
 def feature_map(K: FloatArray, tol: float, n_components: int | None) -> tuple[FloatArray, FloatArray]:
     """Return the rows v_l' / sqrt(lambda_l) of the kept eigenvalues, and all eigenvalues, descending."""
     real(tol, "tol", low=0.0)
-    values, vectors = eigh(K, driver="evd")
+    values, vectors = eigh(K)
     values, vectors = values[::-1], laws.fix_signs(vectors[:, ::-1])
     available = int(np.count_nonzero(values > max(tol, laws.rounding(values))))
     if not available:
