@@ -66,8 +66,9 @@ def test_one_versus_one_is_hamming_decoding(kernel):
 def test_ties_go_to_the_larger_margin():
     """Three classes that each win once."""
     model = LSSVMClassifier(euclidean()).fit(*clouds())
-    model.binary_decisions = None
-    model._outputs = lambda X: np.array([[0.1, -0.3, 0.2], [0.1, -0.1, 0.5]])  # (0,1) -> 1, (0,2) -> 0, (1,2) -> 2
+    model.binary_decisions = lambda X: np.array(
+        [[0.1, -0.3, 0.2], [0.1, -0.1, 0.5]]
+    )  # (0,1) -> 1, (0,2) -> 0, (1,2) -> 2
     scores = model.decision_function(None)
     np.testing.assert_array_equal(model.predict(None), [0, 2])
     np.testing.assert_array_equal(np.rint(scores), np.ones((2, 3)))

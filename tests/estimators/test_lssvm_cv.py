@@ -9,6 +9,7 @@ from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
 from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, kernels
 from kermes.estimators import _solve
+from kermes.exceptions import IndefiniteKernelWarning
 
 SCALES = np.array([0.05, 0.6, 3.0])
 GAMMAS = np.array([0.1, 3.0, 50.0])
@@ -162,6 +163,12 @@ def test_default_grids():
     assert model.score(X, labels) > 0.7
 
 
+def test_primal_tells_what_its_features_leave_out():
+    model = LSSVMClassifierCV(indefinite(n=40), [3.0], GAMMAS, solver="primal")
+    with pytest.warns(IndefiniteKernelWarning, match="of the spectrum of the Gram matrix is negative"):
+        model.fit(row_numbers(40), np.arange(40) % 2)
+
+
 def test_singular_system_is_never_chosen():
     """Eigenvalue -1 / gamma of a binary problem: the path is not finite there and is passed over."""
     K = np.array([[0.0, 2.0], [2.0, 0.0]])
@@ -199,6 +206,8 @@ def test_bad_data():
         model.fit(X, labels, X[:2], labels[:2])
     with pytest.raises(ValueError, match=r"`y_val` has the class .*7.*, which `y` lacks"):
         model.fit(X, labels, X[:4], [0, 1, 2, 7])
+    with pytest.raises(ValueError, match=r"the folds of `cv` leave class .*0.* out of a training set"):
+        LSSVMClassifierCV(euclidean(), cv=[(np.flatnonzero(labels > 0), np.arange(60))]).fit(X, labels)
     with pytest.raises(ValueError, match="`X_val` and `y_val` must be given together"):
         model.fit(X, labels, X[:4])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

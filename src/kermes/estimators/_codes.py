@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Any
+
 import numpy as np
+from sklearn.base import ClassifierMixin
 
-from .._typing import FloatArray
+from .._typing import AnyArray, FloatArray
 
-__all__ = ["SCHEMES", "code_words", "decode"]
+__all__ = ["SCHEMES", "CodedClassifier", "code_words", "decode"]
 
 SCHEMES = ("ovo", "ovr")
+
+
+class CodedClassifier(ClassifierMixin):
+    """Classifier made of binary machines: a subclass gives their outputs, this class the labels."""
+
+    classes_: AnyArray
+    codes_: FloatArray
+    multiclass: str
+
+    @abstractmethod
+    def binary_decisions(self, X: Any) -> FloatArray:
+        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return one score per class, (len(X), n_classes), or for two classes the output, (len(X),).
+
+        One-versus-one scores are the number of won problems plus a term in (-1/3, 1/3) that breaks ties by margins.
+        """
+        outputs = self.binary_decisions(X)
+        return decode(outputs, self.codes_, self.multiclass)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the predicted label of each sample."""
+        return self._label(self.decision_function(X))
+
+    def _label(self, scores: FloatArray) -> AnyArray:
+        winners = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[winners])
 
 
 def code_words(n_classes: int, scheme: str) -> FloatArray:

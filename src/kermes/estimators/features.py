@@ -17,7 +17,7 @@ from ..core import spectrum as laws
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 from ._base import KernelEstimator
 
-__all__ = ["KernelFeatures", "draw_core", "feature_map"]
+__all__ = ["KernelFeatures", "draw_core", "feature_map", "warn_negative_mass"]
 
 #: Share of negative eigenvalues above which leaving them out is worth a warning.
 LARGE_NEGATIVE_MASS = 0.05
@@ -106,14 +106,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self.components_, self.eigenvalues_ = feature_map(self._gram_fit(), self.tol, self.n_components)
         self.n_components_ = len(self.components_)
         self.negative_mass_ = laws.negative_mass(self.eigenvalues_)
-        if self.negative_mass_ > LARGE_NEGATIVE_MASS:
-            warnings.warn(
-                f"{self.negative_mass_:.1%} of the spectrum of the Gram matrix is negative and is left out of the "
-                "features. Choose a smaller length scale (definiteness.psd_length_scale), or a method for indefinite "
-                "kernels such as LSSVMClassifier(solver='dual').",
-                IndefiniteKernelWarning,
-                stacklevel=2,
-            )
+        warn_negative_mass(self.negative_mass_)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -124,6 +117,18 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def warn_negative_mass(negative_mass: float) -> None:
+    """Tell when features leave out a good part of the spectrum."""
+    if negative_mass > LARGE_NEGATIVE_MASS:
+        warnings.warn(
+            f"{negative_mass:.1%} of the spectrum of the Gram matrix is negative and is left out of the features. "
+            "Choose a smaller length scale (definiteness.psd_length_scale), or a method for indefinite kernels such "
+            "as LSSVMClassifier(solver='dual').",
+            IndefiniteKernelWarning,
+            stacklevel=3,
+        )
 
 
 def draw_core(n_samples: int, n_core: int | None, random_state: Any) -> IndexArray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from . import _solve
 from ._base import KernelEstimator, Samples
-from ._codes import SCHEMES, code_words, decode
+from ._codes import SCHEMES, CodedClassifier, code_words, decode
 from .features import KernelFeatures
 
 __all__ = ["LSSVMClassifier", "LSSVMRegressor", "check_solver", "encode_labels"]
@@ -96,7 +96,7 @@ class _LSSVM(KernelEstimator):
         return outputs
 
 
-class LSSVMClassifier(ClassifierMixin, _LSSVM):
+class LSSVMClassifier(CodedClassifier, _LSSVM):
     r"""Least-squares support vector classifier.
 
     Each binary machine :math:`f(x) = \sum_i \alpha_i k(x, x_i) + b` solves
@@ -205,17 +205,6 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
         """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
         return self._outputs(X)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return one score per class, (len(X), n_classes), or for two classes the output, (len(X),).
-
-        One-versus-one scores are the number of won problems plus a term in (-1/3, 1/3) that breaks ties by margins.
-        """
-        return decode(self._outputs(X), self.codes_, self.multiclass)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the predicted label of each sample."""
-        return self._label(self.decision_function(X))
-
     def loo_decision_function(self) -> FloatArray:
         """Return ``decision_function`` at each training sample of the machines trained without it (dual).
 
@@ -230,10 +219,6 @@ class LSSVMClassifier(ClassifierMixin, _LSSVM):
     def loo_score(self) -> float:
         """Return the leave-one-out accuracy (dual)."""
         return float(np.mean(self.loo_predict() == self.classes_[self._labels]))
-
-    def _label(self, scores: FloatArray) -> AnyArray:
-        winners = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[winners])
 
 
 class LSSVMRegressor(RegressorMixin, _LSSVM):

@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._checks import choice
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
+from ..core import spectrum as laws
 from ..engine._executors import default_workers
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 from . import _solve
 from ._base import KernelEstimator
-from ._codes import SCHEMES, code_words, decode
-from .features import draw_core, feature_map
+from ._codes import SCHEMES, CodedClassifier, code_words
+from .features import draw_core, feature_map, warn_negative_mass
 from .lssvm import check_solver, encode_labels
 
 __all__ = ["LSSVMClassifierCV"]
@@ -35,6 +36,7 @@ class _Map:
     kernel: Any
     anchors: Measures
     components: FloatArray | None = None
+    negative_mass: float = 0.0
 
     def __call__(self, X: Measures | None) -> FloatArray:
         """Return the rows of X; of the training samples, which are the anchors, if X is None."""
@@ -52,7 +54,7 @@ class _Split:
     labels_val: IndexArray | None = None
 
 
-class LSSVMClassifierCV(ClassifierMixin, KernelEstimator):
+class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     r"""LS-SVM classifier with length scale and gamma chosen for each binary problem.
 
     Parameters
@@ -91,7 +93,8 @@ class LSSVMClassifierCV(ClassifierMixin, KernelEstimator):
     Every pair of measures is evaluated once, as long as the engine's memo has room for them: nine bytes per pair of the
     rows in use, and slices of one collection count as one square. *Cost*: one eigendecomposition per
     length scale and binary problem, shared by all gammas; for the primal solver one feature map per length scale,
-    shared by all problems. Leave-one-out of the primal solver takes the feature map as given.
+    shared by all problems; then one solution per problem. The primal solver warns if the feature map of a chosen length
+    scale leaves out over 5 % of the spectrum. Leave-one-out of the primal solver takes the feature map as given.
 
     Examples
     --------
@@ -152,16 +155,6 @@ class LSSVMClassifierCV(ClassifierMixin, KernelEstimator):
             outputs[:, problems] = view(samples) @ coef + self.intercept_[problems]
         return outputs
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return one score per class, (len(X), n_classes), or for two classes the output, (len(X),)."""
-        return decode(self.binary_decisions(X), self.codes_, self.multiclass)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the predicted label of each sample."""
-        scores = self.decision_function(X)
-        winners = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[winners])
-
     def _start(self, X: Any, y: Any) -> tuple[Measures, IndexArray]:
         choice(self.multiclass, "multiclass", SCHEMES)
         check_solver(self.solver, self.n_core)
@@ -191,7 +184,14 @@ class LSSVMClassifierCV(ClassifierMixin, KernelEstimator):
             return [_Split(X, labels, validation, self._validation_labels(validation, y_val))]
         if self.cv is None:
             return [_Split(X, labels)]
-        folds = check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels)
+        folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+        for rows in [train for train, _ in folds] + [np.concatenate([test for _, test in folds])]:
+            absent = np.setdiff1d(np.arange(len(self.classes_)), labels[rows])
+            if len(absent):
+                raise UnsuitableDataError(
+                    f"the folds of `cv` leave class {self.classes_[absent[0]]!r} out of a training set, or out of all "
+                    "test sets. Use stratified folds, fewer of them, or cv=None for leave-one-out."
+                )
         return [_Split(X[train], labels[train], X[test], labels[test]) for train, test in folds]
 
     def _validation_labels(self, X_val: Measures, y_val: Any) -> IndexArray:
@@ -275,13 +275,16 @@ class LSSVMClassifierCV(ClassifierMixin, KernelEstimator):
                     coef[:, column] = found[:, 0]
                 self.intercept_[p] = intercept[0]
             self._machines.append((view, problems, coef))
+        if self.solver == "primal":
+            warn_negative_mass(max(view.negative_mass for view, _, _ in self._machines))
 
     def _view(self, X: Measures, length_scale: float) -> _Map:
         kernel = clone(self.kernel_).set_params(**{_length_scale_name(self.kernel_): float(length_scale)})
         if self.solver == "dual":
             return _Map(kernel, X)
         anchors = X[draw_core(len(X), self.n_core, self._seed)]
-        return _Map(kernel, anchors, feature_map(kernel(anchors), self.tol, None)[0])
+        components, eigenvalues = feature_map(kernel(anchors), self.tol, None)
+        return _Map(kernel, anchors, components, laws.negative_mass(eigenvalues))
 
     def _training_rows(self, view: _Map, X: Measures) -> FloatArray:
         return view(None if self.solver == "dual" else X)
