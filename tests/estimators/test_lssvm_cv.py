@@ -1,6 +1,7 @@
 """LSSVMClassifierCV: the choice against a naive double loop, and the work it does."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -153,6 +154,14 @@ def test_one_factorisation_for_each_length_scale_and_problem(monkeypatch):
     monkeypatch.setattr(_solve.DualFactor, "__init__", lambda self, K: (made.append(len(K)), original(self, K))[1])
     LSSVMClassifierCV(euclidean(), SCALES, GAMMAS).fit(X[:40], labels[:40], X[40:], labels[40:])
     assert len(made) == len(SCALES) * len(PAIRS)
+
+
+@pytest.mark.parametrize("solver", ["dual", "primal"])
+def test_pickles(solver):
+    X, labels = data()
+    model = LSSVMClassifierCV(euclidean(), SCALES, GAMMAS, solver=solver).fit(X, labels)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_default_grids():
