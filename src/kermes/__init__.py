@@ -14,12 +14,34 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, kernels
+    from . import datasets, definiteness, kernels
+    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
 
-__all__ = ["Engine", "Measures", "datasets", "divergences", "ground", "kernels", "pairwise"]
+__all__ = [
+    "Engine",
+    "KernelFeatures",
+    "LSSVMClassifier",
+    "LSSVMClassifierCV",
+    "LSSVMRegressor",
+    "Measures",
+    "datasets",
+    "definiteness",
+    "divergences",
+    "ground",
+    "kernels",
+    "pairwise",
+]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
-_LAZY = {"datasets": "kermes.datasets", "kernels": "kermes.kernels"}
+_LAZY = {
+    "KernelFeatures": "kermes.estimators",
+    "LSSVMClassifier": "kermes.estimators",
+    "LSSVMClassifierCV": "kermes.estimators",
+    "LSSVMRegressor": "kermes.estimators",
+    "datasets": "kermes.datasets",
+    "definiteness": "kermes.definiteness",
+    "kernels": "kermes.kernels",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -28,7 +50,8 @@ def __getattr__(name: str) -> Any:
 
         return version("kermes")
     if name in _LAZY:
-        return importlib.import_module(_LAZY[name])
+        module = importlib.import_module(_LAZY[name])
+        return module if module.__name__ == f"kermes.{name}" else getattr(module, name)
     raise AttributeError(f"module 'kermes' has no attribute {name!r}")
 
 

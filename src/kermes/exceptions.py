@@ -10,7 +10,9 @@
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
     KermesWarning (UserWarning)
-    └── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
+    ├── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
+    ├── IllConditionedWarning                 a linear system lost most of its digits
+    └── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
 
 Every message has the form "what is wrong; the rule; the remedy".
 """
@@ -19,6 +21,8 @@ from __future__ import annotations
 
 __all__ = [
     "ConvergenceWarning",
+    "IllConditionedWarning",
+    "IndefiniteKernelWarning",
     "InvalidMeasureError",
     "InvalidParameterError",
     "KermesError",
@@ -59,3 +63,11 @@ class KermesWarning(UserWarning):
 
 class ConvergenceWarning(KermesWarning):
     """Some pairs stopped before reaching their tolerance."""
+
+
+class IllConditionedWarning(KermesWarning):
+    """A linear system is nearly singular; its solution may have few correct digits."""
+
+
+class IndefiniteKernelWarning(KermesWarning):
+    """A good part of the spectrum of a Gram matrix is negative and was left out."""

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from ._base import MeasureKernel
 from .exponential import Exponential
+from .mass_weighted import MassWeighted
 
-__all__ = ["Exponential", "MeasureKernel"]
+__all__ = ["Exponential", "MassWeighted", "MeasureKernel"]

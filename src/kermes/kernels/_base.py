@@ -11,7 +11,12 @@ from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
 from ..measures import as_measures
 
-__all__ = ["MeasureKernel"]
+__all__ = ["MeasureKernel", "takes_measures"]
+
+
+def takes_measures(kernel: object) -> bool:
+    """Whether ``kernel`` is a scikit-learn kernel on measures, or sums and products of such."""
+    return isinstance(kernel, Kernel) and not kernel.requires_vector_input
 
 
 class MeasureKernel(Kernel):  # type: ignore[misc]

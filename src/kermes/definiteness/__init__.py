@@ -1,0 +1,13 @@
+"""Is a Gram matrix positive semidefinite, at which length scales, and what to do if it is not.
+
+``spectrum`` looks, ``psd_length_scale`` and ``psd_curve`` search, ``repair`` and :class:`SpectrumRepair` act.
+Nothing in kermes repairs a matrix unless it is asked to. Imports ``core``, ``_table`` and ``_checks``.
+"""
+
+from __future__ import annotations
+
+from ._length_scale import Curve, psd_curve, psd_length_scale
+from ._repair import SpectrumRepair, repair
+from ._spectrum import Spectrum, spectrum
+
+__all__ = ["Curve", "Spectrum", "SpectrumRepair", "psd_curve", "psd_length_scale", "repair", "spectrum"]

@@ -1,0 +1,128 @@
+"""Making an indefinite Gram matrix positive semidefinite, as a step that somebody asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import choice
+from .._linalg import eigh
+from .._typing import ArrayLike, FloatArray
+from ..core import spectrum as laws
+from ._spectrum import Spectrum, as_symmetric
+
+__all__ = ["SpectrumRepair", "repair"]
+
+HOW = ("clip", "flip", "shift")
+
+
+def repair(K: ArrayLike, how: str = "clip") -> FloatArray:
+    r"""Return a positive semidefinite matrix near the symmetric matrix :math:`K = V \Lambda V'`.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric up to rounding.
+    how : 'clip', 'flip' or 'shift'
+        - clip: :math:`V \max(\Lambda, 0) V'`, the nearest one in Frobenius norm;
+        - flip: :math:`V |\Lambda| V'`, which takes large negative eigenvalues for information;
+        - shift: :math:`K + |\min(\lambda_{\min}, 0)| I`, which changes self-similarities only.
+
+    Returns
+    -------
+    ndarray of shape (n, n), a fresh array
+        Positive semidefinite to rounding. A matrix that is so already comes back as it is.
+
+    Notes
+    -----
+    New samples need the same treatment as the training samples: use :class:`SpectrumRepair`. *Cost*: :math:`O(n^3)`.
+
+    Examples
+    --------
+    >>> from kermes import definiteness
+    >>> definiteness.repair([[1.0, 2.0], [2.0, 1.0]], how="clip")
+    array([[1.5, 1.5],
+           [1.5, 1.5]])
+    """
+    choice(how, "how", HOW)
+    symmetric = as_symmetric(K, "K")
+    values, vectors = eigh(symmetric)
+    return _repaired(symmetric, values, vectors, how)
+
+
+class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Repair an indefinite precomputed Gram matrix, with a consistent rule for new samples.
+
+    ``fit_transform(K)`` is ``repair(K, how)``. A new sample with kernel values :math:`k_x` (one per training
+    sample) becomes :math:`k_x V g(\Lambda) V'`, where g is 1 on the positive part of the spectrum, and 0 (clip) or -1
+    (flip) on the negative part; with shift it stays as it is. For clip and flip, ``transform`` of the training rows is
+    the repaired training matrix.
+
+    Parameters
+    ----------
+    how : 'clip', 'flip' or 'shift'
+        See :func:`repair`.
+
+    Attributes
+    ----------
+    spectrum_ : Spectrum
+        Eigenvalues of the training matrix before the repair.
+    transfer_ : ndarray of shape (n, n) or None
+        :math:`V g(\Lambda) V'`; None when rows stay as they are (shift, or nothing to repair).
+
+    Notes
+    -----
+    *Cost*: :math:`O(n^3)` to fit, :math:`O(n^2)` per new sample. It is a pairwise estimator: cross-validation cuts
+    rows and columns of K together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import definiteness
+    >>> K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> step = definiteness.SpectrumRepair("clip").fit(K)
+    >>> step.transform([[1.0, 0.0]])
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, how: str = "clip") -> None:
+        self.how = how
+
+    def fit(self, K: Any, y: Any = None) -> SpectrumRepair:
+        """Decompose the training Gram matrix K of shape (n, n)."""
+        self._fit(K)
+        return self
+
+    def fit_transform(self, K: Any, y: Any = None) -> FloatArray:
+        """Return the repaired training Gram matrix: ``repair(K, how)``."""
+        return _repaired(*self._fit(K), self.how)
+
+    def transform(self, K: Any) -> FloatArray:
+        """Return the repaired kernel values of new samples, K of shape (m, n) against the training samples."""
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(self, K, reset=False, dtype=np.float64)
+        return rows.copy() if self.transfer_ is None else rows @ self.transfer_
+
+    def _fit(self, K: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        choice(self.how, "how", HOW)
+        symmetric = as_symmetric(validate_data(self, K, dtype=np.float64), "K")
+        values, vectors = eigh(symmetric)
+        self.spectrum_ = Spectrum(values, laws.rounding(values))
+        untouched = self.how == "shift" or self.spectrum_.verdict != "indefinite"
+        self.transfer_ = None if untouched else laws.compose(laws.factors(values, self.how), vectors)
+        return symmetric, values, vectors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
+def _repaired(K: FloatArray, values: FloatArray, vectors: FloatArray, how: str) -> FloatArray:
+    if how == "shift":
+        return K + laws.shift(values) * np.eye(len(K))
+    factors = laws.factors(values, how)
+    return K.copy() if factors.min() == 1.0 else laws.compose(values * factors, vectors)

@@ -1,0 +1,30 @@
+"""scikit-learn's own checks: a 2-D array is read as n Dirac masses."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kermes import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
+
+ESTIMATORS = [
+    KernelFeatures(),
+    LSSVMClassifier(),
+    LSSVMClassifier(solver="primal"),
+    LSSVMClassifier(multiclass="ovr"),
+    LSSVMClassifier(kernel="precomputed"),
+    LSSVMRegressor(),
+    LSSVMRegressor(solver="primal"),
+    LSSVMClassifierCV(),
+    LSSVMClassifierCV(solver="primal", cv=2, length_scales=[1.0, 3.0], gammas=[0.1, 10.0]),
+]
+
+
+def expected_failures(estimator):
+    if estimator.kernel == "precomputed":
+        return {"check_classifiers_one_label_sample_weights": "passes a Gram matrix that is not symmetric"}
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

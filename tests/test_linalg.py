@@ -1,0 +1,25 @@
+"""The eigensolver agrees with NumPy's and restores the number of BLAS threads."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from kermes import _linalg
+
+
+@pytest.mark.parametrize("small", [0, 2048])
+def test_eigenpairs(small, monkeypatch):
+    monkeypatch.setattr(_linalg, "SMALL", small)
+    A = np.random.default_rng(0).normal(size=(15, 15))
+    A = A + A.T
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    values, vectors = _linalg.eigh(A)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A), atol=1e-12)
+    np.testing.assert_allclose(_linalg.eigvalsh(A), values, atol=1e-12)
+    np.testing.assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_not_a_number_is_refused():
+    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+        _linalg.eigh(np.full((3, 3), np.nan))
