@@ -8,13 +8,15 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "kermes"
 LAYERS = [
     ["exceptions", "_typing"],
-    ["_checks", "_table"],
+    ["_checks", "_table", "_linalg"],
     ["core"],
     ["measures"],
     ["ground"],
     ["divergences"],
     ["engine"],
     ["kernels"],
+    ["definiteness"],
+    ["estimators"],
     ["datasets"],
     ["cli"],
 ]

@@ -9,7 +9,8 @@ import pytest
 
 import kermes
 
-PACKAGES = ["kermes", *[f"kermes.{n}" for n in ("measures", "ground", "divergences", "engine", "kernels", "datasets")]]
+NAMES = ["measures", "ground", "divergences", "engine", "kernels", "definiteness", "estimators", "datasets"]
+PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 
 
 @pytest.mark.parametrize("name", PACKAGES)
