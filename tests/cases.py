@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import embeddings, transport
+from tests.oracles import embeddings, entropic, transport
 
 from kermes import divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -21,6 +21,8 @@ class Case:
     on_diracs: Callable[[Any, Any], float]
     dims: tuple[int, ...] = (1, 2, 5)
     atol: float = 1e-9
+    #: Whether equal measures are at distance 0 (entropic costs are not, except debiased).
+    separates: bool = True
 
 
 def distance(x, y):
@@ -94,6 +96,31 @@ DIVERGENCES = [
     _mmd_case("mmd-gaussian", ground.Gaussian(sigma=0.8), lambda x, y: np.exp(-((x - y) @ (x - y)) / 1.28)),
     _mmd_case("mmd-polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2, atol=1e-6),
     _mmd_case("mmd-laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum())),
+]
+
+
+def _sinkhorn_case(value, cost, function, dims):
+    divergence = divergences.Sinkhorn(0.5, cost=cost, value=value, tol=1e-10)
+    root = 1 / divergence.power
+    return Case(
+        f"sinkhorn-{value}-{cost}",
+        divergence,
+        lambda mu, nu: max(entropic.value(mu, nu, function, 0.5, value), 0.0) ** root,
+        lambda x, y: float(function(x[None], y[None])[0, 0]) ** root,
+        dims=dims,
+        atol=2e-5 if value == "debiased" else 1e-7,
+        separates=value == "debiased",
+    )
+
+
+def squared(x, y):
+    return transport.euclidean(x, y) ** 2
+
+
+DIVERGENCES += [
+    _sinkhorn_case("transport", "euclidean", transport.euclidean, (1, 2)),
+    _sinkhorn_case("transport", "sqeuclidean", squared, (2, 5)),
+    _sinkhorn_case("debiased", "sqeuclidean", squared, (1, 2)),
 ]
 
 

@@ -38,6 +38,8 @@ def test_zero_on_the_diagonal_and_symmetric(case, dim, clouds):
 
 @cases
 def test_equal_measures_are_at_distance_zero(case, dim, clouds):
+    if not case.separates:
+        return
     X, twin = clouds(4, dim), clouds(4, dim)
     assert_allclose(np.diagonal(distances(case, X, Measures.from_samples(*_parts(twin)))), 0.0, atol=case.atol)
 
@@ -45,9 +47,10 @@ def test_equal_measures_are_at_distance_zero(case, dim, clouds):
 @cases
 def test_auto_equals_cross(case, dim, clouds):
     X = clouds(6, dim)
-    other = Measures.from_samples(*_parts(X))
     other = Measures.from_samples([*_parts(X)[0], np.zeros((1, dim))], [*_parts(X)[1], np.ones(1)])  # another root
     cross = distances(case, X, other)[:, :6]
+    if not case.separates:  # zero by definition only where a measure meets itself
+        np.fill_diagonal(cross, 0.0)
     assert_allclose(distances(case, X), cross, atol=case.atol, rtol=1e-9)
 
 
@@ -159,6 +162,8 @@ def test_wasserstein_in_the_plane_has_the_closed_form(problem):
 @given(X=strategies.measures(dim=1))
 def test_hostile_measures_agree_with_the_oracles(X):
     for case in DIVERGENCES:
+        if case.name.startswith("sinkhorn"):  # slow oracle; test_sinkhorn.py has hostile measures of its own
+            continue
         expected = case.oracle(X[0], X[1])
         # Roots of small numbers: an error of 1e-12 in the cost is 1e-4 in W_3.
         power = case.divergence.power

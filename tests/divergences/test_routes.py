@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
+from kermes.divergences import _support as support_module
 from kermes.divergences import euclidean as euclidean_module
-from kermes.divergences import wasserstein as wasserstein_module
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
@@ -116,7 +116,7 @@ def test_exact_transport_with_and_without_a_table_of_costs(monkeypatch, clouds):
     for p in (1, 2):
         W = divergences.Wasserstein(p=p)
         tabulated = pairwise(X, divergence=W, engine=ENGINE)
-        monkeypatch.setattr(wasserstein_module, "LARGEST_TABLE", 0)
+        monkeypatch.setattr(support_module, "LARGEST_TABLE", 0)
         assert W.context(X, X).table is None
         assert_allclose(pairwise(X, divergence=W, engine=ENGINE), tabulated, atol=1e-12)
         monkeypatch.undo()

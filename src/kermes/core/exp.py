@@ -17,17 +17,20 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 # Adding 1.5 * 2**52 rounds to an integer and leaves it in the low mantissa bits.
 ROUND = 6755399441055744.0
-# exp underflows to subnormal numbers below; values there are as good as zero.
+# Below LOWEST (LOWEST32 in float32) the exponential is subnormal, and taken as 0.
 LOWEST, HIGHEST = -708.0, 709.0
+LOWEST32 = -87.0
+
+f4 = np.float32
 
 
 @strict_core
-def exp(x):  # type: ignore[no-untyped-def]
-    """Return e**x for one float64; clamps x to [-708, 709], so never 0 and never inf."""
-    x = max(min(x, HIGHEST), LOWEST)
-    shifted = x * LOG2_E + ROUND
-    k = shifted - ROUND  # nearest integer to x / ln 2
-    r = (x - k * LN2_HIGH) - k * LN2_LOW  # |r| <= ln(2) / 2
+def exp(x):
+    """Return e**x for one float64: 0 below -708, saturating above 709 (never inf)."""
+    y = max(min(x, HIGHEST), LOWEST)
+    shifted = y * LOG2_E + ROUND
+    k = shifted - ROUND  # nearest integer to y / ln 2
+    r = (y - k * LN2_HIGH) - k * LN2_LOW  # |r| <= ln(2) / 2
     # Taylor polynomial of degree 12: the next term is below 2e-16 on that interval.
     p = 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
@@ -44,4 +47,22 @@ def exp(x):  # type: ignore[no-untyped-def]
     p = p * r + 1.0
     # 2**k: put k + 1023 into the exponent bits.
     bits = np.float64(shifted).view(np.int64)
-    return p * np.int64((bits + 1023) << 52).view(np.float64)
+    return 0.0 if x < LOWEST else p * np.int64((bits + 1023) << 52).view(np.float64)
+
+
+@strict_core
+def exp32(x):
+    """float32 exp(x) for x <= 0, relative error 2e-7, 0 below -87; the method of ``exp``, Taylor to degree 7."""
+    y = max(x, f4(LOWEST32))
+    k = y * f4(1.4426950408889634) + f4(12582912.0)
+    n = k - f4(12582912.0)
+    r = (y - n * f4(0.693359375)) - n * f4(-2.12194440e-4)
+    p = r * f4(1.9841270e-4) + f4(1.3888889e-3)
+    p = p * r + f4(8.3333333e-3)
+    p = p * r + f4(4.1666668e-2)
+    p = p * r + f4(0.16666667)
+    p = p * r + f4(0.5)
+    p = p * r + f4(1.0)
+    p = p * r + f4(1.0)
+    scale = np.int32((np.float32(k).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return f4(0.0) if x < f4(LOWEST32) else p * scale

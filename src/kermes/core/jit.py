@@ -2,6 +2,7 @@
 
 ``fastmath=True`` would make ``isnan`` and ``isinf`` lie. The flags below only allow sums to be
 reordered (so that they vectorise) and multiply-adds to be fused; nan and inf keep their meaning.
+Division by zero gives inf or nan, as in NumPy, and no branch.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pathlib import Path
 from numba import njit
 
 #: For loops that only add up: vectorisable.
-tile_core = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+tile_core = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
-strict_core = njit(cache=True, nogil=True, fastmath={"contract"})
+strict_core = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 #: Small helpers, compiled into their caller under the caller's flags.
-inline_core = njit(cache=True, nogil=True, inline="always")
+inline_core = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
 def drop_stale_cache(folder: Path) -> None:

@@ -9,7 +9,7 @@ from .points import kernel_row
 
 
 @tile_core
-def inner(code, params, x, a, i0, i1, y, b, j0, j1, buffer):  # type: ignore[no-untyped-def]
+def inner(code, params, x, a, i0, i1, y, b, j0, j1, buffer):
     """Return the inner product of the atoms i0:i1 of (x, a) with the atoms j0:j1 of (y, b)."""
     total = 0.0
     for i in range(i0, i1):
@@ -22,7 +22,7 @@ def inner(code, params, x, a, i0, i1, y, b, j0, j1, buffer):  # type: ignore[no-
 
 
 @tile_core
-def self_products(code, params, x, a, offsets, rows, out):  # type: ignore[no-untyped-def]
+def self_products(code, params, x, a, offsets, rows, out):
     """Fill out[i] = <mu_i, mu_i>_k for i in rows."""
     buffer = np.empty(np.max(np.diff(offsets)))
     for i in rows:
@@ -32,7 +32,7 @@ def self_products(code, params, x, a, offsets, rows, out):  # type: ignore[no-un
 
 
 @tile_core
-def tile(code, params, x, a, off_a, norm_a, rows, y, b, off_b, norm_b, cols, triangle, out):  # type: ignore[no-untyped-def]
+def tile(code, params, x, a, off_a, norm_a, rows, y, b, off_b, norm_b, cols, triangle, out):
     """Fill out[i, j] = MMD^2 = <mu, mu> + <nu, nu> - 2 <mu, nu>."""
     buffer = np.empty(np.max(np.diff(off_b)))
     for i in range(len(rows)):

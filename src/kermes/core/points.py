@@ -14,7 +14,7 @@ from .jit import tile_core
 
 
 @tile_core
-def squared_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+def squared_row(x, i, y, start, stop, out):
     """out[j] = |x_i - y_(start + j)|^2, by differences (no cancellation)."""
     n = stop - start
     for j in range(n):
@@ -28,7 +28,7 @@ def squared_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
 
 
 @tile_core
-def manhattan_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+def manhattan_row(x, i, y, start, stop, out):
     """out[j] = |x_i - y_(start + j)|_1."""
     n = stop - start
     for j in range(n):
@@ -41,7 +41,7 @@ def manhattan_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
 
 
 @tile_core
-def dot_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+def dot_row(x, i, y, start, stop, out):
     """out[j] = <x_i, y_(start + j)>."""
     n = stop - start
     for j in range(n):
@@ -54,7 +54,7 @@ def dot_row(x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
 
 
 @tile_core
-def torus_row(x, i, y, start, stop, period, out):  # type: ignore[no-untyped-def]
+def torus_row(x, i, y, start, stop, period, out):
     """out[j] = squared geodesic distance on the flat torus whose sides are all ``period``."""
     n = stop - start
     for j in range(n):
@@ -70,7 +70,7 @@ def torus_row(x, i, y, start, stop, period, out):  # type: ignore[no-untyped-def
 
 
 @tile_core
-def kernel_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+def kernel_row(code, params, x, i, y, start, stop, out):
     """out[j] = k(x_i, y_(start + j)) for the point kernel ``code``."""
     n = stop - start
     if code == GAUSSIAN:  # exp(-gamma |x - y|^2)
@@ -94,7 +94,7 @@ def kernel_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-unty
 
 
 @tile_core
-def cost_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untyped-def]
+def cost_row(code, params, x, i, y, start, stop, out):
     """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``; squared Euclidean unless it says otherwise."""
     n = stop - start
     if code == TORUS:
@@ -110,14 +110,14 @@ def cost_row(code, params, x, i, y, start, stop, out):  # type: ignore[no-untype
 
 
 @tile_core
-def kernel_block(code, params, x, y, out):  # type: ignore[no-untyped-def]
+def kernel_block(code, params, x, y, out):
     """out[i, j] = k(x_i, y_j) between all points of (d, n) and (d, m)."""
     for i in range(x.shape[1]):
         kernel_row(code, params, x, i, y, 0, y.shape[1], out[i])
 
 
 @tile_core
-def cost_block(code, params, x, y, out):  # type: ignore[no-untyped-def]
+def cost_block(code, params, x, y, out):
     """out[i, j] = c(x_i, y_j) between all points of (d, n) and (d, m)."""
     for i in range(x.shape[1]):
         cost_row(code, params, x, i, y, 0, y.shape[1], out[i])

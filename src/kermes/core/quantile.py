@@ -12,7 +12,7 @@ from .jit import inline_core, strict_core
 
 
 @inline_core
-def _gap(diff, p):  # type: ignore[no-untyped-def]
+def _gap(diff, p):
     if p == 2.0:
         return diff * diff
     if p == 1.0:
@@ -21,7 +21,7 @@ def _gap(diff, p):  # type: ignore[no-untyped-def]
 
 
 @inline_core
-def _step(x, f, i, last_i, y, g, j, last_j, t, p):  # type: ignore[no-untyped-def]
+def _step(x, f, i, last_i, y, g, j, last_j, t, p):
     """Move to the next jump of either distribution function; return the mass moved times the gap.
 
     At the end both sit on their last atom with f = g = 1 = t, so further steps add exactly 0.
@@ -36,7 +36,7 @@ def _step(x, f, i, last_i, y, g, j, last_j, t, p):  # type: ignore[no-untyped-de
 
 
 @strict_core
-def tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):  # type: ignore[no-untyped-def]
+def tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):
     """Fill out[i, j] = W_p^p between measures rows[i] of x and cols[j] of y.
 
     x, y are sorted within each measure; f, g are cumulative probabilities, exactly 1 at the end.
@@ -69,7 +69,7 @@ def tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):  # type: ignor
 
 
 @strict_core
-def cumulate(weights, offsets, out):  # type: ignore[no-untyped-def]
+def cumulate(weights, offsets, out):
     """Fill out with the cumulative probabilities of each measure; exactly 1 at its end."""
     for i in range(len(offsets) - 1):
         total = 0.0

@@ -7,7 +7,7 @@ from .quantile import _step
 
 
 @tile_core
-def uniform_tile(x, off_x, rows, y, off_y, cols, triangle, p, out):  # type: ignore[no-untyped-def]
+def uniform_tile(x, off_x, rows, y, off_y, cols, triangle, p, out):
     """Fill out[i, j] = mean over slices of W_p^p between measures of equally heavy atoms.
 
     Row r of a measure's block of x (N, L) holds the r-th smallest projection on each of the L slices. With
@@ -49,7 +49,7 @@ def uniform_tile(x, off_x, rows, y, off_y, cols, triangle, p, out):  # type: ign
 
 
 @strict_core
-def weighted_tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):  # type: ignore[no-untyped-def]
+def weighted_tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):
     """Fill out[i, j] = mean over slices of W_p^p; x, y (L, N) sorted, f, g their cumulative probabilities.
 
     Two slices advance in one loop, for the reason given in ``quantile.tile``.

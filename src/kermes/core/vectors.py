@@ -37,7 +37,7 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
 
 
 @tile_core
-def refine(x, y, limit, out):  # type: ignore[no-untyped-def]
+def refine(x, y, limit, out):
     """Compute out[i, j] = |x_i - y_j|^2 again wherever it is below limit[i, j]."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
@@ -49,7 +49,7 @@ def refine(x, y, limit, out):  # type: ignore[no-untyped-def]
 
 
 @tile_core
-def power_tile(a, rows, b, cols, triangle, p, out):  # type: ignore[no-untyped-def]
+def power_tile(a, rows, b, cols, triangle, p, out):
     """Fill out[i, j] = sum_k |a[rows[i], k] - b[cols[j], k]|^p, by differences."""
     m = a.shape[1]
     for i in range(len(rows)):
@@ -70,9 +70,7 @@ def power_tile(a, rows, b, cols, triangle, p, out):  # type: ignore[no-untyped-d
 
 
 @tile_core
-def sparse_tile(  # type: ignore[no-untyped-def]
-    ids_a, w_a, off_a, rows, ids_b, w_b, off_b, cols, triangle, p, out
-):
+def sparse_tile(ids_a, w_a, off_a, rows, ids_b, w_b, off_b, cols, triangle, p, out):
     """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) for vectors given by sorted distinct ids and weights."""
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):

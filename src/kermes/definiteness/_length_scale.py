@@ -188,4 +188,4 @@ def _indefinite(distances: FloatArray, length_scale: float) -> bool:
 
 
 def _eigenvalues(distances: FloatArray, length_scale: float) -> FloatArray:
-    return eigvalsh(profiles.exponential(distances, length_scale, 2.0))
+    return eigvalsh(profiles.exponential((distances / length_scale) ** 2))

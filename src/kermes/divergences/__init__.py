@@ -11,7 +11,8 @@ from ._base import Claims, Divergence
 from .euclidean import Euclidean
 from .mmd import MMD
 from .precomputed import Precomputed
+from .sinkhorn import Sinkhorn
 from .sliced import SlicedWasserstein
 from .wasserstein import Wasserstein
 
-__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "SlicedWasserstein", "Wasserstein"]
+__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "Sinkhorn", "SlicedWasserstein", "Wasserstein"]

@@ -49,6 +49,11 @@ class Divergence(ABC):
         """``tile`` returns d**power: 2 for a divergence that is naturally squared, p for W_p^p."""
         return 2.0
 
+    @property
+    def signed(self) -> bool:
+        """Whether ``tile`` may return values below 0 that are not rounding."""
+        return False
+
     @abstractmethod
     def claims(self, dim: int) -> Claims:
         """Return what is known for measures on R^dim."""

@@ -1,4 +1,4 @@
-"""Numbering the atoms of several collections in one common finite set of points."""
+"""Numbering the atoms of several collections in one common finite set of points, and the costs between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
+from ..exceptions import UnsuitableDataError
+from ..ground import Cost, Matrix
 from ..measures import Measures
+
+#: Points of a common support up to which all its costs are tabulated (32 MB).
+LARGEST_TABLE = 2048
 
 
 class CommonSupport(NamedTuple):
@@ -16,9 +21,6 @@ class CommonSupport(NamedTuple):
 
     points: FloatArray
     given: bool
-
-    def __len__(self) -> int:
-        return len(self.points)
 
 
 class Rows(NamedTuple):
@@ -38,22 +40,47 @@ def common_support(X: Measures, Y: Measures) -> CommonSupport:
     return CommonSupport(np.unique(pooled, axis=0), False)
 
 
-def sparse_rows(X: Measures, common: CommonSupport) -> Rows:
-    """Return the measures over ``common``; repeated atoms are added up."""
-    ids = X.atoms if common.given else _locate(X.points, common.points)
+def sparse_rows(X: Measures, points: FloatArray, given: bool) -> Rows:
+    """Return the measures over a common support; repeated atoms are added up."""
+    ids = X.atoms if given else _locate(X.points, points)
     assert ids is not None  # a given support comes with atom numbers
-    flat, inverse = np.unique(ragged.owners(X.offsets) * len(common) + ids, return_inverse=True)
+    m = len(points)
+    flat, inverse = np.unique(ragged.owners(X.offsets) * m + ids, return_inverse=True)
     weights = np.bincount(inverse.ravel(), weights=X.probabilities).astype(np.float64)
-    sizes = np.bincount(flat // len(common), minlength=len(X))
-    return Rows(flat % len(common), weights, ragged.offsets_of(sizes))
+    return Rows(flat % m, weights, ragged.offsets_of(np.bincount(flat // m, minlength=len(X))))
 
 
-def dense_rows(X: Measures, common: CommonSupport) -> FloatArray:
-    """Return the measures over ``common`` as the rows of a matrix (n, m)."""
-    rows = sparse_rows(X, common)
-    dense = np.zeros((len(X), len(common)))
+def dense_rows(X: Measures, points: FloatArray, given: bool) -> FloatArray:
+    """Return the measures over a common support as the rows of a matrix (n, m)."""
+    rows = sparse_rows(X, points, given)
+    dense = np.zeros((len(X), len(points)))
     dense[ragged.owners(rows.offsets), rows.ids] = rows.weights
     return dense
+
+
+def check_cost_matrix(cost: Cost | Matrix, X: Measures) -> None:
+    """Refuse measures that do not live on the points of a cost matrix."""
+    if not isinstance(cost, Matrix):
+        return
+    size = len(np.asarray(cost.values))
+    if X.support is None:
+        raise UnsuitableDataError(
+            "a cost matrix needs measures on a shared support; make them with Measures.from_histograms or from_images."
+        )
+    if len(X.support.points) != size:
+        raise UnsuitableDataError(
+            f"the cost matrix is {size} x {size}, but the measures share a support of {len(X.support.points)} points; "
+            "give one row and column per point."
+        )
+
+
+def cost_table(cost: Cost | Matrix, common: CommonSupport) -> FloatArray | None:
+    """Return all costs between the points of a common support, or None if there are too many."""
+    if isinstance(cost, Matrix):
+        if not common.given:
+            raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
+        return np.array(cost.values)
+    return cost(common.points) if len(common.points) <= LARGEST_TABLE else None
 
 
 def _locate(points: FloatArray, union: FloatArray) -> IndexArray:

@@ -54,11 +54,11 @@ class Euclidean(Divergence):
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Number the atoms, and choose the cheaper of two layouts."""
         common = common_support(X, Y)
-        return _Route(common, bool(len(common) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())))
+        return _Route(common, bool(len(common.points) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())))
 
     def prepare(self, X: Measures, context: _Route) -> FloatArray | Rows:
         """Write each measure as a vector."""
-        return dense_rows(X, context.common) if context.dense else sparse_rows(X, context.common)
+        return dense_rows(X, *context.common) if context.dense else sparse_rows(X, *context.common)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return squared distances."""

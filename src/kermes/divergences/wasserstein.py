@@ -10,17 +10,14 @@ import numpy as np
 from .._checks import real
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
-from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..exceptions import InvalidParameterError
 from ..ground import Binary, Cost, Euclidean, Matrix, SqEuclidean, as_cost
 from ..measures import Measures
 from ._base import Claims, Divergence, empty_tile
 from ._simplex import network_simplex, transport
-from ._support import CommonSupport, Rows, common_support, sparse_rows
+from ._support import CommonSupport, Rows, check_cost_matrix, common_support, cost_table, sparse_rows
 
 __all__ = ["Wasserstein"]
-
-#: Points of a common support up to which all its costs are tabulated (32 MB).
-LARGEST_TABLE = 2048
 
 
 class _Sorted(NamedTuple):
@@ -122,20 +119,7 @@ class Wasserstein(Divergence):
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""
-        cost = as_cost(self.cost)
-        if not isinstance(cost, Matrix):
-            return
-        if X.support is None:
-            raise UnsuitableDataError(
-                "a cost matrix needs measures on a shared support; make them with Measures.from_histograms or "
-                "from_images."
-            )
-        size = len(np.asarray(cost.values))
-        if len(X.support.points) != size:
-            raise UnsuitableDataError(
-                f"the cost matrix is {size} x {size}, but the measures share a support of {len(X.support.points)} "
-                "points; give one row and column per point."
-            )
+        check_cost_matrix(as_cost(self.cost), X)
 
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Choose the route: closed form where there is one."""
@@ -148,12 +132,8 @@ class Wasserstein(Divergence):
             return _Route("quantiles" if aligned else "line")
         network_simplex()  # says at once if POT is missing
         common = common_support(X, Y)
-        if isinstance(cost, Matrix):
-            if not common.given:
-                raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
-            return _Route("simplex", common, np.asarray(cost.values) ** self.p)
-        small = len(common) <= LARGEST_TABLE
-        return _Route("simplex", common, cost(common.points) ** self.p if small else None)
+        table = cost_table(cost, common)
+        return _Route("simplex", common, None if table is None else table**self.p)
 
     def prepare(self, X: Measures, context: _Route) -> Any:
         """Sort, or number the atoms, once per measure."""
@@ -162,7 +142,7 @@ class Wasserstein(Divergence):
         if context.name == "line":
             return _sorted(X)
         assert context.common is not None
-        rows = sparse_rows(X, context.common)
+        rows = sparse_rows(X, *context.common)
         return rows if context.name == "binary" else _Atoms(rows, context.common.points, context.table)
 
     def tile(

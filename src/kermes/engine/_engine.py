@@ -268,13 +268,21 @@ def pairwise(
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
     values, info = (engine or DEFAULT).evaluate(divergence, left, right)
-    distances = _raise(values, (2.0 if squared else 1.0) / divergence.power)
+    exponent = (2.0 if squared else 1.0) / divergence.power
+    if not divergence.signed:
+        values = np.maximum(values, 0.0)  # rounding
+    elif exponent != 1.0 and (values < 0).any():
+        i, j = np.argwhere(values < 0)[0]
+        raise NumericalError(
+            f"{divergence!r} is negative, {values[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no root. "
+            + ("Ask for squared=True." if divergence.power == 2.0 else "Ask for squared=False.")
+        )
+    distances = _raise(values, exponent)
     return (distances, info) if return_info else distances
 
 
 def _raise(values: FloatArray, exponent: float) -> FloatArray:
-    """Return values**exponent; rounding below zero is cut off first."""
-    values = np.maximum(values, 0.0)
+    """Return values**exponent."""
     if exponent == 1.0:
         return values
     return np.sqrt(values) if exponent == 0.5 else values**exponent

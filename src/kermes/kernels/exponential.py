@@ -102,13 +102,14 @@ class Exponential(MeasureKernel):
         power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
         left = as_measures(X, "X")
         right = None if Y is None or Y is X else as_measures(Y, "Y")
-        D = pairwise(left, right, divergence=self.divergence, engine=self._engine())
-        K = profiles.exponential(D, length_scale, power)
+        squared = pairwise(left, right, divergence=self.divergence, engine=self._engine(), squared=True)
+        exponent = profiles.exponent(squared, length_scale, power)
+        K = profiles.exponential(exponent)
         if not eval_gradient:
             return K
         if self.hyperparameter_length_scale.fixed:
             return K, np.empty((*K.shape, 0))
-        return K, profiles.exponential_log_gradient(D, K, length_scale, power)[:, :, np.newaxis]
+        return K, profiles.exponential_log_gradient(exponent, K, power)[:, :, np.newaxis]
 
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return whether the kernel is proved positive definite on R^dim; None if unknown."""

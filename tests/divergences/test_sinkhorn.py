@@ -1,0 +1,177 @@
+"""Entropic transport: routes, precisions, hostile measures, status."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from tests.oracles import entropic, transport
+
+from kermes import Engine, Measures, divergences, ground, kernels, pairwise
+from kermes.divergences import Sinkhorn
+from kermes.divergences import _support as support_module
+from kermes.divergences import sinkhorn as sinkhorn_module
+from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError, UnsuitableDataError
+
+ENGINE = Engine("serial", memo=False)
+
+
+def distances(X, Y=None, squared=False, **options):
+    return pairwise(X, Y, divergence=Sinkhorn(**options), engine=ENGINE, squared=squared)
+
+
+def squared_cost(x, y):
+    return transport.euclidean(x, y) ** 2
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Blobs of ink on 12 x 12 pixels, far from and near to each other."""
+    rng = np.random.default_rng(0)
+    rows, cols = np.indices((12, 12))
+    images = [np.exp(-((rows - r) ** 2 + (cols - c) ** 2) / 4) for r, c in rng.uniform(2, 9, size=(7, 2))]
+    return Measures.from_images(np.array([image * (image > 0.05) for image in images]))
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean", "binary", "torus"])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_table_and_coordinates_agree(digits, cost, epsilon, monkeypatch):
+    options = {"epsilon": epsilon, "cost": ground.Torus(12.0) if cost == "torus" else cost, "tol": 1e-7}
+    monkeypatch.setattr(sinkhorn_module, "_separates", lambda X, Y: False)
+    tabulated = distances(digits, **options)
+    assert Sinkhorn(**options).context(digits, digits).tables is not None
+    monkeypatch.setattr(support_module, "LARGEST_TABLE", 0)
+    assert Sinkhorn(**options).context(digits, digits).tables is None
+    assert_allclose(distances(digits, **options), tabulated, rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", ["transport", "debiased", "regularized"])
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_grid_and_table_agree(digits, value, epsilon, monkeypatch):
+    options = {"epsilon": epsilon, "value": value, "tol": 1e-7}
+    assert Sinkhorn(**options).context(digits, digits).grid is not None
+    separable = distances(digits, squared=True, **options)
+    monkeypatch.setattr(sinkhorn_module, "_separates", lambda X, Y: False)
+    assert Sinkhorn(**options).context(digits, digits).grid is None
+    assert_allclose(distances(digits, squared=True, **options), separable, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean"])
+def test_single_precision_keeps_the_tolerance(digits, cost, tol):
+    """The stated accuracy in float32: the relative error of a distance is below the tolerance of the marginals."""
+    converged = distances(digits, epsilon=0.5, cost=cost, tol=1e-10)
+    rough = distances(digits, epsilon=0.5, cost=cost, tol=tol)
+    off = ~np.eye(7, dtype=bool)
+    assert_allclose(rough[off], converged[off], rtol=tol)
+
+
+def test_grid_of_another_spacing_is_a_change_of_units(digits):
+    images = np.zeros((7, 144))
+    images[np.repeat(np.arange(7), digits.sizes), digits.atoms] = digits.weights
+    fine = Measures.from_images(images.reshape(7, 12, 12), spacing=0.5)
+    assert_allclose(distances(fine, epsilon=0.5), 0.5 * distances(digits, epsilon=2.0), rtol=1e-4)
+
+
+def test_cost_matrix(digits):
+    table = ground.Euclidean()(digits.support.points)
+    assert_allclose(
+        distances(digits, epsilon=0.4, cost=table), distances(digits, epsilon=0.4, cost="euclidean"), rtol=1e-6
+    )
+
+
+def test_regularized_is_the_formula_of_the_paper(clouds):
+    X = clouds(4, 2)
+    found = distances(X, epsilon=0.3, value="regularized", tol=1e-9, squared=True)
+    for i, j in [(0, 1), (1, 2), (0, 3)]:
+        assert_allclose(found[i, j], entropic.value(X[i], X[j], squared_cost, 0.3, "regularized"), atol=1e-7)
+
+
+def test_negative_regularized_values_have_no_root():
+    X = Measures.from_samples([[[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.1], [1.0, 0.1]]])
+    options = {"epsilon": 2.0, "value": "regularized"}
+    assert distances(X, squared=True, **options)[0, 1] < 0
+    with pytest.raises(NumericalError, match=r"is negative, .* for `X\[0\]` and `Y\[1\]`.*Ask for squared=True"):
+        distances(X, **options)
+    K = kernels.Exponential(Sinkhorn(**options), engine=ENGINE)(X)  # the paper's kernel: exp(-value / (2 l^2))
+    assert K[0, 1] > 1
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean"])
+def test_small_epsilon_approaches_exact_transport(digits, cost):
+    p = 1 if cost == "euclidean" else 2
+    reach = 15.0**p
+    exact = pairwise(digits, divergence=divergences.Wasserstein(p=p), engine=ENGINE)
+    found = distances(digits, epsilon=1e-4 * reach, cost=cost, tol=1e-5, max_iter=200_000)
+    assert_allclose(found, exact, atol=0.02 * exact.max())
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean"])
+def test_hostile_measures(epsilon, cost):
+    """Far apart, single atoms, tiny and huge weights, many against few atoms: finite and correct."""
+    rng = np.random.default_rng(0)
+    samples = [
+        rng.normal(size=(5, 2)),
+        rng.normal(size=(4, 2)) + 100.0,
+        np.zeros((1, 2)),
+        np.full((1, 2), 3.0),
+        rng.normal(size=(60, 2)),
+        rng.normal(size=(3, 2)),
+    ]
+    weights = [np.ones(5), np.ones(4), np.ones(1), np.ones(1), np.ones(60), np.array([1e-12, 1.0, 1e-6])]
+    X = Measures.from_samples(samples, weights)
+    scale = 100.0 if cost == "euclidean" else 100.0**2
+    divergence = Sinkhorn(epsilon * scale, cost=cost, tol=1e-6, max_iter=200_000)
+    D, info = pairwise(X, divergence=divergence, engine=ENGINE, squared=cost == "sqeuclidean", return_info=True)
+    assert info.n_unconverged == 0
+    function = transport.euclidean if cost == "euclidean" else squared_cost
+    for i in range(6):
+        for j in range(i):
+            C = function(X[i].points, X[j].points)
+            a, b = X[i].weights / X[i].mass, X[j].weights / X[j].mass
+            if min(len(a), len(b)) == 1:  # only one coupling
+                assert_allclose(D[i, j], a @ C @ b, rtol=1e-5)
+            elif epsilon >= 1e-2:
+                expected = (entropic.plan(a, b, C, epsilon * scale, tol=1e-9) * C).sum()
+                assert_allclose(D[i, j], expected, rtol=1e-4, atol=1e-4)
+            else:
+                exact = transport.transport_cost(a, b, C)
+                assert exact - 1e-6 * scale <= D[i, j] <= exact + 10 * epsilon * scale
+
+
+def test_debiased_is_zero_for_copies_and_positive_elsewhere(digits):
+    twin = Measures.from_samples([m.points for m in digits], [m.weights for m in digits])
+    D = distances(digits, twin, epsilon=1.0, value="debiased", squared=True)
+    assert_allclose(np.diagonal(D), 0.0, atol=1e-4)
+    assert (D[~np.eye(7, dtype=bool)] > 1e-3).all()
+
+
+def test_unconverged_pairs_are_counted(digits):
+    with pytest.warns(ConvergenceWarning, match="did not reach their tolerance"):
+        _, info = pairwise(
+            digits, divergence=Sinkhorn(0.01, cost="euclidean", max_iter=2), engine=ENGINE, return_info=True
+        )
+    assert info.n_unconverged > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0}, "`epsilon` must be a finite number greater than 0; got 0.0. For exact transport use"),
+        ({"epsilon": -1.0}, "`epsilon`"),
+        ({"epsilon": np.nan}, "`epsilon`"),
+        ({"epsilon": 1.0, "cost": "euclidian"}, "Did you mean 'euclidean'"),
+        ({"epsilon": 1.0, "value": "sharp"}, "`value` must be one of 'transport', 'regularized', 'debiased'"),
+        ({"epsilon": 1.0, "tol": 0.0}, "`tol`"),
+        ({"epsilon": 1.0, "max_iter": 0}, "`max_iter`"),
+        ({"epsilon": 1.0, "cost": np.ones((2, 3))}, "`cost matrix` must be a square array"),
+        ({"epsilon": 1.0, "cost": np.array([[0, np.nan], [np.nan, 0]])}, r"entry \(0, 1\) is nan"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        Sinkhorn(**options)
+
+
+def test_cost_matrix_of_another_size(digits):
+    with pytest.raises(UnsuitableDataError, match="cost matrix is 3 x 3, but the measures share a support of 144"):
+        distances(digits, epsilon=1.0, cost=1 - np.eye(3))
