@@ -100,12 +100,12 @@ DIVERGENCES = [
 
 
 def _sinkhorn_case(value, cost, function, dims):
-    divergence = divergences.Sinkhorn(0.5, cost=cost, value=value, tol=1e-10)
+    divergence = divergences.Sinkhorn(2.0, cost=cost, value=value, tol=1e-10)
     root = 1 / divergence.power
     return Case(
         f"sinkhorn-{value}-{cost}",
         divergence,
-        lambda mu, nu: max(entropic.value(mu, nu, function, 0.5, value), 0.0) ** root,
+        lambda mu, nu: max(entropic.value(mu, nu, function, 2.0, value), 0.0) ** root,
         lambda x, y: float(function(x[None], y[None])[0, 0]) ** root,
         dims=dims,
         atol=2e-5 if value == "debiased" else 1e-7,

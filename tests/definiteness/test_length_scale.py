@@ -80,7 +80,7 @@ def test_returned_curve_starts_semidefinite_and_brackets_the_answer():
     ("D", "kwargs", "message"),
     [
         (np.ones((2, 3)), {}, "`D` must be a square array"),
-        (np.ones((2, 2)), {}, "`D` must be symmetric with a zero diagonal"),
+        (np.ones((2, 2)), {}, "`D` must be zero on the diagonal"),
         (CYCLE, {"n_grid": 1}, "`n_grid` must be an integer of at least 2"),
         (CYCLE, {"rtol": 0.0}, "`rtol` must be a finite number greater than 0"),
     ],

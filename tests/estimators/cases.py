@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kermes import Measures, divergences, kernels
+from kermes import Measures, divergences, ground, kernels
 
 
 def clouds(n=24, n_classes=3, seed=0):
@@ -16,7 +16,7 @@ def clouds(n=24, n_classes=3, seed=0):
 
 def euclidean(length_scale=1.0):
     """Return a kernel on clouds that is positive definite."""
-    return kernels.Exponential(divergences.MMD(), length_scale=length_scale)
+    return kernels.Exponential(divergences.MMD(ground.Linear()), length_scale=length_scale)
 
 
 def row_numbers(n):

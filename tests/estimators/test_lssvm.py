@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
 from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
-from kermes import LSSVMClassifier, LSSVMRegressor, divergences, kernels
+from kermes import LSSVMClassifier, LSSVMRegressor, divergences, ground, kernels
 from kermes.exceptions import IllConditionedWarning, NumericalError
 
 SCHEMES = ["ovo", "ovr"]
@@ -227,7 +227,7 @@ def test_bad_data():
 
 def test_kernel_parameter_is_not_touched():
     X, labels = clouds()
-    kernel = kernels.Exponential(divergences.MMD(), length_scale=2.0)
+    kernel = kernels.Exponential(divergences.MMD(ground.Linear()), length_scale=2.0)
     model = LSSVMClassifier(kernel).fit(X, labels)
     assert model.kernel is kernel
     assert model.kernel_ is not kernel

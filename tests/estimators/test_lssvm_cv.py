@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
-from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, kernels
+from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, ground, kernels
 from kermes.estimators import _solve
 from kermes.exceptions import IndefiniteKernelWarning
 
@@ -133,7 +133,7 @@ def test_one_versus_rest(solver):
 def test_each_pair_is_evaluated_once(monkeypatch):
     X, labels = data()
     engine = Engine(executor="serial")
-    kernel = kernels.MassWeighted(kernels.Exponential(divergences.MMD(), engine=engine))
+    kernel = kernels.MassWeighted(kernels.Exponential(divergences.MMD(ground.Linear()), engine=engine))
     computed = []
     original = divergences.MMD.tile
 

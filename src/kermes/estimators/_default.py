@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..divergences import MMD
+from ..divergences import SlicedWasserstein
 from ..engine import pairwise
-from ..ground import Linear
 from ..kernels import Exponential
 from ..measures import Measures
 
@@ -14,12 +13,13 @@ __all__ = ["default_kernel"]
 
 
 def default_kernel(X: Measures) -> Exponential:
-    """Return a squared-exponential kernel with the median distance in X as length scale.
+    """Return the squared-exponential kernel of the sliced Wasserstein distance, at the median distance in X.
 
+    Sliced transport takes measures of any dimension and is of negative type, so the kernel is positive definite.
     The median is over distinct positive distances, so that repeating a sample does not change the kernel; 1 if all
     measures are equal.
     """
-    divergence = MMD(Linear())
+    divergence = SlicedWasserstein()
     distances = pairwise(X, divergence=divergence)
     distinct = np.unique(distances[distances > 0])
     return Exponential(divergence, length_scale=float(np.median(distinct)) if len(distinct) else 1.0)
