@@ -9,6 +9,7 @@ import click
 
 from ..exceptions import KermesError
 from ._demo import demo
+from ._reproduce import reproduce
 
 
 class Group(click.Group):
@@ -33,3 +34,4 @@ def main(debug: bool) -> None:
 
 
 main.add_command(demo)
+main.add_command(reproduce)

@@ -1,0 +1,42 @@
+"""``kermes reproduce``: the tables and figures of the papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..papers import KEYS, load
+
+
+@click.command()
+@click.argument("key", type=click.Choice(list(KEYS)))
+@click.option("--quick", "size", flag_value="quick", default=True, help="Small samples, a few minutes (the default).")
+@click.option("--full", "size", flag_value="full", help="The protocol of the paper; hours, and it can be interrupted.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for results and figures."
+)
+@click.option("--only", multiple=True, help="Data sets to run; all by default.")
+def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -> None:
+    """Reproduce the tables and figures of a paper.
+
+    Finished repetitions are kept in the output folder: run the same command again to go on.
+
+    Example: kermes reproduce wek --quick --only usps
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    folder = output or Path(f"kermes-{key}-{size}")
+    console = Console()
+    paper = load(key)
+    unknown = set(only) - set(paper.DATASETS)
+    if unknown:
+        raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(paper.DATASETS)}.", param_hint="--only")
+    summary = paper.reproduce(size, folder, only or paper.DATASETS, lambda line: console.print(line, highlight=False))
+    header, rows = paper.table(size, summary)
+    table = Table(*header, title=f"{KEYS[key]}: test error, %")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print(f"Results and figures: {folder}", highlight=False)

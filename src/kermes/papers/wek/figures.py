@@ -1,0 +1,77 @@
+"""Figures 1 to 3 of the paper, as images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import KernelFeatures, kernels
+from ..._typing import FloatArray
+from .data import Part
+from .methods import PIXELS, Methods
+
+
+def kernel_matrices(methods: Methods, digits: Part, path: Path) -> None:
+    """Figure 1: the Gram matrices of both kernels on digits in order of their class."""
+    ordered = digits[np.argsort(digits.labels, kind="stable")]
+    grams = {
+        "pixels, Euclidean": _median_kernel(PIXELS, ordered.pixels, methods)(ordered.pixels),
+        "entropic Wasserstein": _median_kernel(methods.divergence, ordered.measures, methods)(ordered.measures),
+    }
+    _images(grams, path)
+
+
+def feature_matrices(methods: Methods, train: Part, test: Part, path: Path) -> None:
+    """Figure 2: inner products of 5, 15 and all Wasserstein features of test digits, and the exact kernel."""
+    ordered = test[np.argsort(test.labels, kind="stable")].measures
+    kernel = _median_kernel(methods.divergence, train.measures, methods)
+    features = KernelFeatures(kernel).fit(train.measures).transform(ordered)
+    counts = [count for count in (5, 15) if count < features.shape[1]] + [features.shape[1]]
+    grams = {f"{count} features": features[:, :count] @ features[:, :count].T for count in counts}
+    _images({**grams, "exact": kernel(ordered)}, path)
+
+
+def error_curves(results: list[dict[str, Any]], path: Path) -> None:
+    """Figure 3: mean error against the number of training digits, with standard deviations."""
+    import matplotlib.pyplot as plt
+
+    sizes = sorted({result["size"] for result in results})
+    names = list(results[0]["errors"])
+    panels = ([n for n in names if not n.startswith("RW")], [n for n in names if not n.startswith("W ")])
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
+    for axis, shown in zip(axes, panels, strict=True):
+        for name, marker in zip(shown, "osD^vP", strict=False):
+            errors = [[100 * r["errors"][name] for r in results if r["size"] == size] for size in sizes]
+            means, deviations = [np.mean(e) for e in errors], [np.std(e) for e in errors]
+            axis.errorbar(sizes, means, deviations, marker=marker, capsize=3, label=name)
+        axis.set(xlabel="training digits", xscale="log", xticks=sizes, xticklabels=sizes)
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False)
+    axes[0].set(ylabel="test error, %", title="Wasserstein exponential kernels")
+    axes[1].set(title="reweighted")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _median_kernel(divergence: Any, X: Any, methods: Methods) -> Any:
+    """Return the squared-exponential kernel at half the median distance."""
+    from ... import pairwise
+
+    D = pairwise(X, divergence=divergence, engine=methods.engine)
+    return kernels.Exponential(divergence, 0.5 * float(np.median(D[D > 0])), engine=methods.engine)
+
+
+def _images(grams: dict[str, FloatArray], path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(grams), figsize=(3.4 * len(grams) + 0.6, 3.6), layout="constrained")
+    for axis, (name, K) in zip(axes, grams.items(), strict=True):
+        image = axis.imshow(K, vmin=0.0, vmax=1.0, cmap="viridis", interpolation="nearest")
+        axis.set(title=name, xticks=[], yticks=[])
+    axes[0].set_ylabel("digits, by class")
+    figure.colorbar(image, ax=axes, shrink=0.8, label="kernel")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
