@@ -7,9 +7,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import foundation
+from . import foundation, transport
 
-ROWS = {**foundation.ROWS}
+ROWS = {**foundation.ROWS, **transport.ROWS}
 
 
 def main(names: list[str]) -> int:

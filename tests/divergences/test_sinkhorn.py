@@ -37,9 +37,9 @@ def test_table_and_coordinates_agree(digits, cost, epsilon, monkeypatch):
     options = {"epsilon": epsilon, "cost": ground.Torus(12.0) if cost == "torus" else cost, "tol": 1e-7}
     monkeypatch.setattr(sinkhorn_module, "_separates", lambda X, Y: False)
     tabulated = distances(digits, **options)
-    assert Sinkhorn(**options).context(digits, digits).tables is not None
+    assert Sinkhorn(**options).context(digits, digits).table is not None
     monkeypatch.setattr(support_module, "LARGEST_TABLE", 0)
-    assert Sinkhorn(**options).context(digits, digits).tables is None
+    assert Sinkhorn(**options).context(digits, digits).table is None
     assert_allclose(distances(digits, **options), tabulated, rtol=1e-5)
 
 

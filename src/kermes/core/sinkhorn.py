@@ -20,7 +20,7 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray
 from .exp import LOWEST, LOWEST32, exp, exp32
-from .jit import strict_core, tile_core
+from .jit import inline_core, strict_core, tile_core
 from .sinkhorn_log import stable_value
 from .sinkhorn_ops import GROUP, TRANSPORT, dots8, f4, half_steps, l1_gap, next_theta, relax, spread
 from .status import OK, RETRY, UNCONVERGED
@@ -30,7 +30,7 @@ FIRST, WINDOW = 20, 10  # first look at the rate, then every WINDOW iterations
 PLAIN = 300  # iterations of plain scaling before the stabilised route takes over from its potentials
 
 
-@strict_core
+@inline_core
 def log_smallest(dtype_probe):
     """Log of the smallest kernel entry the tables hold; smaller ones are stored as 0."""
     return LOWEST32 if dtype_probe.itemsize == 4 else LOWEST
@@ -71,7 +71,7 @@ def gibbs_tables(cost: FloatArray, eps: float, dtype: type) -> tuple[AnyArray, A
     return K, KC
 
 
-@strict_core
+@inline_core
 def solve_scaled(K, idx, a, b, u, v, s, t, n, m, tol, max_iter):
     """Over-relaxed scaling from the v given; returns (status, iterations).
 
@@ -103,7 +103,7 @@ def solve_scaled(K, idx, a, b, u, v, s, t, n, m, tol, max_iter):
     return RETRY, it
 
 
-@strict_core
+@inline_core
 def dual_value(w, x, n, eps):
     """Eps sum w log(x / w) over the first n entries."""
     total = 0.0
@@ -132,7 +132,7 @@ def corrected_cost(KC, idx, b, u, v, s, t, m, eps):
     return total - mean * gaps
 
 
-@strict_core
+@inline_core
 def scaled_pair(K, KC, idx, a, b, n, m, work, eps, tol, max_iter, code):
     """Plain scaling of one block: rows idx (atoms of B, padded weights a, n true ones), columns (A, b, m true ones).
 
@@ -158,7 +158,7 @@ def scaled_pair(K, KC, idx, a, b, n, m, work, eps, tol, max_iter, code):
     return value, (status if abs(value) < np.inf else RETRY), it
 
 
-@strict_core
+@inline_core
 def up8(n):
     """N rounded up to a multiple of GROUP."""
     return (n + GROUP - 1) // GROUP * GROUP
@@ -205,7 +205,7 @@ def gather_rows(table, place, ids, out, width, last):
         out[count, c] = last
 
 
-@strict_core
+@inline_core
 def load(weights, out):
     """Copy weights into out (longer, other type), zeros behind; returns nothing."""
     for k in range(weights.size):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from .exp import LOWEST, LOWEST32
-from .jit import strict_core, tile_core
+from .jit import inline_core, strict_core, tile_core
 from .sinkhorn_ops import TRANSPORT, f4, next_theta
 from .status import OK, RETRY, UNCONVERGED
 
@@ -116,7 +116,7 @@ def worst(gaps, size, errors, failed):
     return top
 
 
-@strict_core
+@inline_core
 def up(n, k):
     """N rounded up to a multiple of k."""
     return (n + k - 1) // k * k
@@ -125,12 +125,16 @@ def up(n, k):
 @strict_core
 def apply_kernel(first, second, v, x, y, s, p1, q1, p2, q2):
     """S = second (first v)^T per lane; first (p1, q1) contracts the leading axis of v [q1][q2], second the other."""
-    product(first, v, x, up(p1, 3), up(q1, 4), q2 * LANES)
-    swap_axes(x, y, p1, q2)
-    product(second, y, s, up(p2, 3), up(q2, 4), p1 * LANES)
+    factors, sources, targets = (first, second), (v, y), (x, s)
+    shapes = ((up(p1, 3), up(q1, 4), q2 * LANES), (up(p2, 3), up(q2, 4), p1 * LANES))
+    for stage in range(2):  # a loop, so that the unrolled product is compiled once
+        p, q, size = shapes[stage]
+        product(factors[stage], sources[stage], targets[stage], p, q, size)
+        if stage == 0:
+            swap_axes(x, y, p1, q2)
 
 
-@strict_core
+@inline_core
 def solve_lanes(k, wa, wb, state, box, gaps, tol, max_iter, errors, failed):
     """Scaling loop for LANES pairs; returns iterations. box = (rows A, columns A, rows B, columns B).
 
@@ -200,7 +204,7 @@ def lane_cost(wb, u, s, v, t, box, lane, eps):
     return total - mean * gaps
 
 
-@strict_core
+@inline_core
 def cost_sums(k, kc, state, box):
     """State s = (K C) v = K2 (K1 c1) v + (K2 c2) K1 v; uses x, y and the spare array 6."""
     ha, ca, hb, cb = box
@@ -225,7 +229,7 @@ def order_by_box(boxes, cols):
     return order
 
 
-@strict_core
+@inline_core
 def fill_lanes(denseA, boxA, denseB, boxB, i, picked, cols, wa, wb, state):
     """Weights of the batch on the boxes (layouts of the module docstring), u = 0, v = b; returns the sizes."""
     top, left, bottom, right = boxB[cols[picked[0]], 0], boxB[cols[picked[0]], 2], 0, 0
@@ -247,7 +251,7 @@ def fill_lanes(denseA, boxA, denseB, boxB, i, picked, cols, wa, wb, state):
     return top, left, (ha, ca, bottom - top, right - left)
 
 
-@strict_core
+@inline_core
 def lane_value(wa, wb, state, box, lane, eps, tol, error, it, max_iter, code):
     """(value, status) of one lane; RETRY when masses below the smallest kernel entry could exceed tol / 10.
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from .jit import strict_core, tile_core
+from .jit import inline_core, strict_core, tile_core
 
 TRANSPORT, REGULARIZED = 0, 1  # which value of a plan is wanted
 GROUP = 8  # rows per group: 8 accumulators hide the latency of FMA (measured 47 against 35 GF with 4, in L1)
@@ -100,7 +100,7 @@ def l1_gap(v, t, b):
     return e
 
 
-@strict_core
+@inline_core
 def next_theta(theta, cap, before, now, steps):
     """Relaxation for the next window, and its cap, from the errors `steps` iterations apart (before = inf: no change).
 

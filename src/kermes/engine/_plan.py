@@ -17,6 +17,8 @@ LARGEST_SIDE = 512
 #: Tiles along the longer side, so that two or more workers stay busy to the end.
 TILES_PER_SIDE = 8
 SMALLEST_SIDE = 16
+#: Pairs that some cores advance together; sides are multiples of it.
+LANES = 8
 
 
 class Block(NamedTuple):
@@ -40,7 +42,8 @@ def tile_side(work: float, n: int, m: int) -> int:
     """
     by_work = math.isqrt(max(1, int(TILE_WORK / max(work, 1.0))))
     by_balance = max(SMALLEST_SIDE, -(-max(n, m) // TILES_PER_SIDE))
-    return max(1, min(by_work, by_balance, LARGEST_SIDE))
+    side = min(by_work, by_balance, LARGEST_SIDE)
+    return side - side % LANES if side >= LANES else max(1, side)
 
 
 def cut(block: Block, side: int) -> Iterator[Block]:
