@@ -55,3 +55,10 @@ def test_errors_are_one_line_unless_debugging(monkeypatch):
     quiet = run("fail")
     assert (quiet.exit_code, quiet.output) == (1, "Error: it broke; mend it\n")
     assert isinstance(run("--debug", "fail").exception, KermesError)
+
+
+def test_reproduce_names_the_papers_and_their_data():
+    assert "wek" in run("reproduce", "--help").output
+    wrong = run("reproduce", "wek", "--only", "mnits")
+    assert wrong.exit_code == 2
+    assert "'mnits' is not one of mnist, quickdraw, usps" in wrong.output

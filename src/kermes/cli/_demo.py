@@ -29,7 +29,7 @@ class Score(NamedTuple):
 
 
 @click.command()
-@click.option("-n", "--images", default=400, show_default=True, type=click.IntRange(100, 1700), help="Digits to use.")
+@click.option("-n", "--images", default=300, show_default=True, type=click.IntRange(100, 1700), help="Digits to use.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of digits, shifts and folds.")
 def demo(images: int, seed: int) -> None:
     """Classify handwritten digits as measures, against an RBF kernel on their pixels.
@@ -48,6 +48,8 @@ def demo(images: int, seed: int) -> None:
     still = Measures.from_images(_moved(pictures, 0, seed))
     moved = Measures.from_images(_moved(pictures, 1, seed))
     contestants = {
+        "entropic Wasserstein": divergences.Sinkhorn(0.5, value="debiased"),
+        "sliced Wasserstein": divergences.SlicedWasserstein(),
         "MMD, 1 pixel": divergences.MMD(ground.Gaussian(sigma=1.0)),
         "pixels (plain RBF)": divergences.Euclidean(),
     }

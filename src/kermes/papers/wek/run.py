@@ -128,7 +128,7 @@ def _figures(settings: dict[str, Any], size: str, results: list[dict[str, Any]],
     with mpl.rc_context({"backend": "agg"}):
         methods = Methods(settings, divergences.Sinkhorn(settings["epsilon"], cost="euclidean"))
         count = max(settings["figure_images"][size], settings["figure_features"][size])
-        split = draw("mnist", {"train": count, "validation": 0, "test": count}, 0)
+        split = draw("mnist", {"train": count, "validation": 1, "test": count}, 0)
         figures.kernel_matrices(methods, split.train[: settings["figure_images"][size]], folder / "figure1.png")
         chosen = slice(0, settings["figure_features"][size])
         figures.feature_matrices(methods, split.train[chosen], split.test[chosen], folder / "figure2.png")

@@ -1,0 +1,77 @@
+"""The paper `wek` at toy size: every row runs, results are kept, figures are drawn."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kermes import datasets
+from kermes.papers.wek import data, run
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Two digits of scikit-learn in place of MNIST, and tiny sizes."""
+    digits = datasets.load_digits()
+    digits = digits[digits.target < 2]
+    monkeypatch.setitem(data._POOLS, "mnist", lambda: (digits[:200], digits[200:]))
+    settings = run.config()
+    settings |= {"length_scales": [0, 1, 2], "length_scales_pixels": [0, 1, 2], "neighbours": [1, 3]}
+    settings |= {name: [0, 4, 2] for name in ("gammas", "gammas_reweighted", "gammas_pixels")}
+    settings |= {"figure_images": {"quick": 12}, "figure_features": {"quick": 20}}
+    sizes = {"repetitions": 2, "core": 10, "train": 20, "validation": 20, "test": 30, "subsets": [10, 20]}
+    settings["quick"] = {"mnist": sizes}
+    monkeypatch.setattr(run, "config", lambda: settings)
+    return sizes
+
+
+def test_all_rows_and_figures(tiny, tmp_path):
+    said = []
+    summary = run.reproduce("quick", tmp_path, ("mnist",), said.append)
+    assert list(summary["mnist"]["mean"]) == list(run.expected()["paper"]["mnist"])
+    assert all(0 <= error <= 20 for error in summary["mnist"]["mean"].values())  # zeros against ones
+    assert len(said) == 4
+    for number in (1, 2, 3):
+        assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
+    header, rows = run.table("quick", summary)
+    assert len(rows) == 9
+    assert all(len(row) == len(header) for row in rows)
+    again = run.reproduce("quick", tmp_path, ("mnist",), said.append)
+    assert again == summary
+    assert len(said) == 4  # finished repetitions are not run again
+
+
+def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
+    calls = []
+    draw = data.draw
+
+    def interrupted(name, sizes, repetition):
+        calls.append(repetition)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return draw(name, sizes, repetition)
+
+    monkeypatch.setattr(run, "draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+    assert len(json.loads((tmp_path / "mnist-0.json").read_text())) == 2
+    monkeypatch.setattr(run, "draw", draw)
+    summary = run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+    assert summary["mnist"]["repetitions"] == 2
+
+
+def test_splits_do_not_overlap(tiny):
+    split = data.draw("mnist", tiny, 0)
+    rows = [tuple(map(tuple, m.points)) + tuple(m.weights) for m in [*split.train.measures, *split.validation.measures]]
+    assert len(rows) == 40
+    other = data.draw("mnist", tiny, 1)
+    assert not np.array_equal(split.train.labels, other.train.labels)
+
+
+def test_config_holds_the_protocol_of_the_paper():
+    full = run.config()["full"]
+    assert (full["mnist"]["train"], full["mnist"]["core"], full["mnist"]["repetitions"]) == (4000, 1500, 7)
+    assert (full["usps"]["train"], full["usps"]["core"], full["usps"]["repetitions"]) == (2500, 1000, 6)
+    assert (full["quickdraw"]["train"], full["quickdraw"]["core"], full["quickdraw"]["repetitions"]) == (1250, 500, 8)
