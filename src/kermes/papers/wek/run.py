@@ -78,15 +78,19 @@ def summarise(entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(size: str, summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of Table 1: ours, and the paper's where the protocol is the same."""
+    """Return header and rows of Table 1; the paper's numbers stand beside ours where the protocol is the same."""
     paper = expected()["paper"]
-    header = ["method", *[f"{name}, paper" if of == "paper" else name for name in summary for of in ("ours", "paper")]]
+    full = size == "full"
+    header = ["method"]
+    for name in summary:
+        header += [name, "paper"] if full else [name]
     rows = []
     for method in next(iter(summary.values()))["mean"]:
         cells = [method]
         for name, found in summary.items():
-            cells.append(f"{found['mean'][method]:.2f} ± {found['deviation'][method]:.2f}")
-            cells.append(f"{paper[name][method]:.2f}" if size == "full" else "-")
+            cells.append(f"{found['mean'][method]:.1f} ± {found['deviation'][method]:.1f}")
+            if full:
+                cells.append(f"{paper[name][method]:.1f}")
         rows.append(cells)
     return header, rows
 
