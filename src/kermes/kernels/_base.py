@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
-from ..measures import as_measures
+from ..measures import Measures, as_measures
 
 __all__ = ["MeasureKernel", "takes_measures"]
 
@@ -28,6 +29,37 @@ class MeasureKernel(Kernel):  # type: ignore[misc]
     """
 
     engine: Engine | None
+
+    def __call__(
+        self, X: Any, Y: Any = None, eval_gradient: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Return the Gram matrix of X and Y, with its gradient in ``theta`` on request.
+
+        Parameters
+        ----------
+        X, Y : Measures, or anything ``as_measures`` takes
+            Y is X by default.
+        eval_gradient : bool
+            Only without Y.
+
+        Returns
+        -------
+        K : ndarray of shape (len(X), len(Y))
+        gradient : ndarray of shape (len(X), len(X), n_dims)
+            Derivatives in the logarithms of the hyperparameters that are not fixed.
+        """
+        if eval_gradient and Y is not None:
+            raise ValueError("Gradient can only be evaluated when Y is None.")
+        left = as_measures(X, "X")
+        right = None if Y is None else left if Y is X else as_measures(Y, "Y")
+        return self._gram(left, right, eval_gradient)
+
+    @abstractmethod
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Return the Gram matrix; with ``gradient`` (then Y is None) also its derivatives, (n, n, n_dims).
+
+        None is not the same as X: ``WhiteKernel`` is noise on the former only.
+        """
 
     @property
     def requires_vector_input(self) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
@@ -13,7 +11,7 @@ from ..core import profiles
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
-from ..measures import Measures, as_measures
+from ..measures import Measures
 from ._base import MeasureKernel
 
 __all__ = ["Exponential"]
@@ -36,7 +34,7 @@ class Exponential(MeasureKernel):
     power : float
         The exponent h, in (0, 2]. Not a tunable hyperparameter of Gaussian processes.
     length_scale_bounds : pair of float or 'fixed'
-        Where the marginal likelihood may look for the length scale.
+        Where the marginal likelihood may look for the length scale; its gradient is in log(length_scale).
     engine : Engine, optional
         How distances are computed and remembered.
 
@@ -79,33 +77,13 @@ class Exponential(MeasureKernel):
         """The one hyperparameter that a Gaussian process tunes."""
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
 
-    def __call__(
-        self, X: Any, Y: Any = None, eval_gradient: bool = False
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return the Gram matrix of X and Y, with its gradient in log(length_scale) on request.
-
-        Parameters
-        ----------
-        X, Y : Measures, or anything ``as_measures`` takes
-            Y is X by default.
-        eval_gradient : bool
-            Only without Y.
-
-        Returns
-        -------
-        K : ndarray of shape (len(X), len(Y))
-        gradient : ndarray of shape (len(X), len(X), 1), or (..., 0) for a fixed length scale
-        """
-        if eval_gradient and Y is not None:
-            raise ValueError("Gradient can only be evaluated when Y is None.")
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
         length_scale = positive(self.length_scale, "length_scale")
         power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
-        left = as_measures(X, "X")
-        right = None if Y is None or Y is X else as_measures(Y, "Y")
-        squared = pairwise(left, right, divergence=self.divergence, engine=self._engine(), squared=True)
+        squared = pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=True)
         exponent = profiles.exponent(squared, length_scale, power)
         K = profiles.exponential(exponent)
-        if not eval_gradient:
+        if not gradient:
             return K
         if self.hyperparameter_length_scale.fixed:
             return K, np.empty((*K.shape, 0))

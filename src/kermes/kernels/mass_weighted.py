@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._typing import FloatArray
-from ..measures import as_measures
+from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
 __all__ = ["MassWeighted"]
@@ -75,32 +75,12 @@ class MassWeighted(MeasureKernel):
         """Bounds of ``theta``, (n_dims, 2)."""
         return np.asarray(self.kernel.bounds)
 
-    def __call__(
-        self, X: Any, Y: Any = None, eval_gradient: bool = False
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return the Gram matrix of X and Y, with its gradient in the inner theta on request.
-
-        Parameters
-        ----------
-        X, Y : Measures, or anything ``as_measures`` takes
-            Y is X by default.
-        eval_gradient : bool
-            Only without Y.
-
-        Returns
-        -------
-        K : ndarray of shape (len(X), len(Y))
-        gradient : ndarray of shape (len(X), len(X), n_dims)
-        """
-        left = as_measures(X, "X")
-        right = left if Y is None or Y is X else as_measures(Y, "Y")
-        scale = np.outer(left.masses, right.masses)
-        if not eval_gradient:
-            return np.asarray(scale * self.kernel(left, None if Y is None else right))
-        if Y is not None:
-            raise ValueError("Gradient can only be evaluated when Y is None.")
-        K, gradient = self.kernel(left, eval_gradient=True)
-        return scale * K, scale[:, :, np.newaxis] * gradient
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+        scale = np.outer(X.masses, (X if Y is None else Y).masses)
+        if not gradient:
+            return np.asarray(scale * self.kernel(X, Y))
+        K, inner = self.kernel(X, eval_gradient=True)
+        return scale * K, scale[:, :, np.newaxis] * inner
 
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: squared masses times that of the inner kernel."""
