@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from tests.oracles import entropic
 
 from kermes.core import codes, sinkhorn, sinkhorn_grid, sinkhorn_log, sinkhorn_points
 from kermes.core.sinkhorn_ops import REGULARIZED, TRANSPORT
 from kermes.core.status import OK, RETRY
-from tests.oracles import entropic
 
 rng = np.random.default_rng(0)
 EPS, TOL, MOST = 1.0, 1e-6, 5000
