@@ -21,8 +21,6 @@ class Case:
     on_diracs: Callable[[Any, Any], float]
     dims: tuple[int, ...] = (1, 2, 5)
     atol: float = 1e-9
-    #: Whether equal measures are at distance 0 (entropic costs are not, except debiased).
-    separates: bool = True
 
 
 def distance(x, y):
@@ -109,7 +107,6 @@ def _sinkhorn_case(value, cost, function, dims):
         lambda x, y: float(function(x[None], y[None])[0, 0]) ** root,
         dims=dims,
         atol=2e-5 if value == "debiased" else 1e-7,
-        separates=value == "debiased",
     )
 
 

@@ -33,7 +33,11 @@ class Table:
                 f"`{name}` must be zero on the diagonal; entry ({i}, {i}) is {table[i, i]}. Is it a similarity?"
             )
         if not np.array_equal(table, table.T):
-            raise InvalidParameterError(f"`{name}` must be symmetric. Use (T + T.T) / 2 if it is nearly so.")
+            i, j = np.argwhere(table != table.T)[0]
+            raise InvalidParameterError(
+                f"`{name}` must be symmetric; entry ({i}, {j}) is {table[i, j]} and ({j}, {i}) is "
+                f"{table[j, i]}. Take the mean of the table and its transpose if it is nearly so."
+            )
         table.flags.writeable = False
         self.values = table
         self._digest = hashlib.blake2b(table.tobytes(), digest_size=16).hexdigest()

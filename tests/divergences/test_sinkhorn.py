@@ -89,7 +89,7 @@ def test_negative_regularized_values_have_no_root():
     X = Measures.from_samples([[[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.1], [1.0, 0.1]]])
     options = {"epsilon": 2.0, "value": "regularized"}
     assert distances(X, squared=True, **options)[0, 1] < 0
-    with pytest.raises(NumericalError, match=r"is negative, .* for `X\[0\]` and `Y\[1\]`.*Ask for squared=True"):
+    with pytest.raises(NumericalError, match=r"is negative, .* for `X\[0\]` and `Y\[1\]`.*squared=True returns it"):
         distances(X, **options)
     K = kernels.Exponential(Sinkhorn(**options), engine=ENGINE)(X)  # the paper's kernel: exp(-value / (2 l^2))
     assert K[0, 1] > 1
@@ -143,6 +143,32 @@ def test_debiased_is_zero_for_copies_and_positive_elsewhere(digits):
     D = distances(digits, twin, epsilon=1.0, value="debiased", squared=True)
     assert_allclose(np.diagonal(D), 0.0, atol=1e-4)
     assert (D[~np.eye(7, dtype=bool)] > 1e-3).all()
+
+
+def test_copies_are_at_distance_zero_wherever_they_come_from(digits):
+    copy = Measures.from_samples([m.points for m in digits[:2]], [2 * m.weights for m in digits[:2]])
+    D = distances(digits, copy, epsilon=1.0)
+    assert_allclose(np.diagonal(D), 0.0)
+    assert (D[2:] > 0).all()
+
+
+def test_debiased_reaches_its_limit_for_huge_epsilon(digits):
+    """As epsilon grows, P tends to a b': an energy distance."""
+    X = digits[:3]
+    C = squared_cost(X.support.points, X.support.points)
+    P = np.zeros((3, 144))
+    P[np.repeat(np.arange(3), X.sizes), X.atoms] = X.probabilities
+    inner = P @ C @ P.T
+    limit = inner - (np.diagonal(inner)[:, None] + np.diagonal(inner)[None]) / 2
+    for epsilon in (1e6, 1e12, 1e30):
+        found = distances(X, squared=True, epsilon=epsilon, value="debiased", tol=1e-6)
+        assert_allclose(found, limit, atol=1e-3 * limit.max())
+
+
+def test_powers_of_negative_values_are_refused(digits):
+    kernel = kernels.Exponential(Sinkhorn(30.0, value="regularized"), 5.0, power=1.0, engine=ENGINE)
+    with pytest.raises(NumericalError, match="is negative"):
+        kernel(digits)
 
 
 def test_unconverged_pairs_are_counted(digits):

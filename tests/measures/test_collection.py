@@ -89,7 +89,21 @@ def test_fingerprint_is_the_content(X):
     again = Measures.from_samples([m.points for m in X], [m.weights for m in X])
     other = Measures.from_samples([m.points for m in X])
     assert again.fingerprint == X.fingerprint != other.fingerprint
-    assert pickle.loads(pickle.dumps(X[1:])).fingerprint == X.fingerprint
+    assert pickle.loads(pickle.dumps(X)).fingerprint == X.fingerprint
+
+
+def test_a_pickled_view_holds_its_rows_only():
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(100, 50, 2)))
+    view = pickle.loads(pickle.dumps(X[[3, 1]]))
+    assert_array_equal(view.points, X[[3, 1]].points)
+    assert len(pickle.dumps(X[[3, 1]])) < len(pickle.dumps(X)) / 10
+
+
+def test_twins_are_equal_measures_of_any_mass():
+    X = Measures.from_samples([[1.0, 2.0], [3.0], [1.0, 2.0]])
+    Y = Measures.from_samples([[3.0], [1.0, 2.0], [2.0, 1.0]], [[5], [2, 2], [1, 1]])
+    left, right = X.twins(Y)
+    assert_array_equal(left[:, None] == right[None], [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
 
 
 def test_object_array(X):

@@ -14,13 +14,17 @@ from ..papers import KEYS, load
 @click.option("--quick", "size", flag_value="quick", default=True, help="Small samples, a few minutes (the default).")
 @click.option("--full", "size", flag_value="full", help="The protocol of the paper; hours, and it can be interrupted.")
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for results and figures."
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for results and figures; kermes-KEY-SIZE by default.",
 )
-@click.option("--only", multiple=True, help="Data sets to run; all by default.")
+@click.option("--only", multiple=True, help="A data set to run, such as mnist; may be repeated. All by default.")
 def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -> None:
     """Reproduce the tables and figures of a paper.
 
-    Finished repetitions are kept in the output folder: run the same command again to go on.
+    Finished repetitions are kept in the output folder: run the same command again to go on. The data sets are
+    looked for in the folder that the environment variable KERMES_DATA names.
 
     Example: kermes reproduce wek --quick --only usps
     """

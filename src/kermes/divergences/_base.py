@@ -50,6 +50,11 @@ class Divergence(ABC):
         return 2.0
 
     @property
+    def biased(self) -> bool:
+        """Whether ``tile`` gives equal measures a value other than 0; the engine then sets it to 0."""
+        return False
+
+    @property
     def signed(self) -> bool:
         """Whether ``tile`` may return values below 0 that are not rounding."""
         return False

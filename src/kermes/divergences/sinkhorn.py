@@ -24,6 +24,9 @@ SINGLE = 1e-5
 STEEP = 1500.0
 #: Pairs of a tile on which the working precision is tried.
 TRIAL = 8
+#: Above this multiple of the largest cost the debiased value has reached its limit (to 1e-6), and a larger epsilon
+#: would only cancel digits.
+LIMIT = 1e6
 #: Marginal error of the self terms of the debiased value; they are paid once per measure.
 SELF_TOL = 1e-4
 
@@ -36,6 +39,7 @@ class _Route(NamedTuple):
     table: FloatArray | None
     grid: Support | None
     steep: bool
+    epsilon: float
     kernels: dict[Any, tuple[AnyArray, ...]]  # Gibbs kernels by precision, made when first needed
 
 
@@ -66,9 +70,11 @@ class Sinkhorn(Divergence):
     Parameters
     ----------
     epsilon : float
-        Strength of the entropy, in units of the cost. Smaller is closer to exact transport, and slower.
+        Strength of the entropy, in units of the cost: a few percent of the median cost between points is a fair start.
+        Smaller is closer to exact transport, and slower.
     cost : {'sqeuclidean', 'euclidean', 'binary', 'torus'}, ground cost, or array of shape (m, m)
-        Cost C of moving a unit of mass. An array holds the costs between the m points of a shared support.
+        Cost C of moving a unit of mass. An array holds the costs between the m points of a shared support. 'torus' has
+        period 1; for another use ``ground.Torus(period)``.
     value : {'transport', 'regularized', 'debiased'}
     tol : float
         Largest L1 error of the marginals of P: one is exact, the other off by at most this much.
@@ -78,9 +84,11 @@ class Sinkhorn(Divergence):
     Notes
     -----
     *Returned*: the root of the value for squared Euclidean cost (an entropic :math:`W_2`), the value itself for
-    other costs (an entropic :math:`W_1`). The distance of a measure to itself is 0 by definition, also
-    where the value is not. *Metric*: no. *Negative type*: unknown. *Cost*: :math:`O(n_i n_j)` per iteration, some 25
-    iterations at the default tolerance; squared Euclidean cost on a pixel grid separates into rows and columns.
+    other costs (an entropic :math:`W_1`), also for a cost matrix. The distance between two measures with the same
+    atoms is 0 by definition, also where the value is not: the transport and regularised values jump there, and
+    ``value="debiased"`` does not. Kernels of a negative regularised value exceed their diagonal of 1. *Metric*: no.
+    *Negative type*: unknown. *Cost*: :math:`O(n_i n_j)` per iteration, some 25 iterations at the default tolerance;
+    squared Euclidean cost on a pixel grid separates into rows and columns.
 
     Iterations are over-relaxed, in single precision for ``tol >= 1e-5``; a pair that this does not suit goes on
     in double precision, then in the log domain, so that any epsilon works. The value is corrected to first
@@ -107,13 +115,18 @@ class Sinkhorn(Divergence):
         real(self.tol, "tol", low=0.0, high=1.0, open_low=True)
         integer(self.max_iter, "max_iter", low=1)
         cost = as_cost(self.cost)
-        if isinstance(self.cost, np.ndarray):
+        if isinstance(self.cost, (np.ndarray, list)):
             object.__setattr__(self, "cost", cost)
 
     @property
     def power(self) -> float:
         """The value is a squared distance for squared Euclidean cost, a distance for the others."""
         return 2.0 if isinstance(as_cost(self.cost), SqEuclidean) else 1.0
+
+    @property
+    def biased(self) -> bool:
+        """The plan between equal measures is not the identity; the debiased value corrects for it."""
+        return self.value != "debiased"
 
     @property
     def signed(self) -> bool:
@@ -132,12 +145,16 @@ class Sinkhorn(Divergence):
         """Tabulate the costs of a small common support; use the axes of a pixel grid where that is cheaper."""
         cost = as_cost(self.cost)
         common = common_support(X, Y)
-        steep = _farthest(X, Y, cost) > STEEP * self.epsilon
+        reach = _farthest(X, Y, cost)
+        steep = reach > STEEP * self.epsilon
+        epsilon = float(self.epsilon)
+        if self.value == "debiased" and reach > 0:
+            epsilon = min(epsilon, LIMIT * reach)
         table = cost_table(cost, common)
         if table is None:
-            return _Route(None, False, None, None, steep, {})
+            return _Route(None, False, None, None, steep, epsilon, {})
         separable = common.given and isinstance(cost, SqEuclidean) and _separates(X, Y)
-        return _Route(common.points, common.given, table, X.support if separable else None, steep, {})
+        return _Route(common.points, common.given, table, X.support if separable else None, steep, epsilon, {})
 
     def prepare(self, X: Measures, context: _Route) -> _Prepared:
         """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
@@ -187,9 +204,8 @@ class Sinkhorn(Divergence):
 
         return TRANSPORT if self.value == "transport" else REGULARIZED
 
-    @property
-    def _options(self) -> tuple[float, float, int, int]:
-        return float(self.epsilon), float(self.tol), int(self.max_iter), self._code
+    def _options(self, route: _Route) -> tuple[float, float, int, int]:
+        return route.epsilon, float(self.tol), int(self.max_iter), self._code
 
     def _scale(
         self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray,
@@ -218,7 +234,7 @@ class Sinkhorn(Divergence):
 
         iterations = np.zeros(out.shape, dtype=np.int32)
         run = (rows, cols, triangle, again)
-        ends = (*self._options, out, status, iterations)
+        ends = (*self._options(A.route), out, status, iterations)
         left, right = A.rows, B.rows
         if A.route.grid is not None:
             kernels = self._kernels(A.route, dtype)
@@ -246,10 +262,10 @@ class Sinkhorn(Divergence):
                 assert route.grid.shape is not None
                 axes = [route.grid.spacing * np.arange(side) for side in route.grid.shape]
                 rows, columns = ((axis[:, None] - axis[None]) ** 2 for axis in axes)
-                route.kernels[dtype] = grid_tables(rows, columns, self.epsilon, dtype)
+                route.kernels[dtype] = grid_tables(rows, columns, route.epsilon, dtype)
             else:
                 assert route.table is not None
-                route.kernels[dtype] = gibbs_tables(route.table, self.epsilon, dtype)
+                route.kernels[dtype] = gibbs_tables(route.table, route.epsilon, dtype)
         return route.kernels[dtype]
 
     def _stabilise(
@@ -259,7 +275,7 @@ class Sinkhorn(Divergence):
         from ..core import sinkhorn, sinkhorn_points
 
         iterations = np.zeros(out.shape, dtype=np.int32)
-        ends = (*self._options, out, status, iterations)
+        ends = (*self._options(A.route), out, status, iterations)
         left, right = A.rows, B.rows
         if A.route.table is not None:
             sinkhorn.retry_table(
@@ -294,7 +310,7 @@ class Sinkhorn(Divergence):
         values = np.zeros(len(offsets) - 1)
         for rows in portions(1e3 * np.diff(offsets).astype(np.float64) ** 2):
             out, status = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.uint8)
-            ends = (float(self.epsilon), min(float(self.tol), SELF_TOL), int(self.max_iter), out, status)
+            ends = (A.route.epsilon, min(float(self.tol), SELF_TOL), int(self.max_iter), out, status)
             if A.route.table is not None:
                 sinkhorn_points.self_table(A.route.table, weights, offsets, A.rows.ids, rows, *ends)
             else:

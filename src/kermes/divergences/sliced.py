@@ -78,7 +78,7 @@ class SlicedWasserstein(Divergence):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        real(self.p, "p", low=1.0, remedy="Orders below 1 are not supported.")
+        real(self.p, "p", low=1.0)
         integer(self.n_slices, "n_slices", low=1)
         integer(self.seed, "seed", low=0)
 

@@ -92,14 +92,14 @@ class Wasserstein(Divergence):
     cost: str | Cost | Matrix | FloatArray = "euclidean"
 
     def __post_init__(self) -> None:
-        real(self.p, "p", low=1.0, remedy="Orders below 1 are not supported.")
+        real(self.p, "p", low=1.0)
         cost = as_cost(self.cost)
         if isinstance(cost, SqEuclidean):
             raise InvalidParameterError(
                 "`cost` must be a distance, which is raised to the power p; 'sqeuclidean' is not one. "
                 "Use cost='euclidean' with p=2."
             )
-        if isinstance(self.cost, np.ndarray):
+        if isinstance(self.cost, (np.ndarray, list)):
             object.__setattr__(self, "cost", cost)
 
     @property

@@ -162,12 +162,14 @@ class Engine:
         context = divergence.context(A_measures, B_measures)
         A = divergence.prepare(A_measures, context)
         B = A if symmetric else divergence.prepare(B_measures, context)
+        twins = A_measures.twins(B_measures) if divergence.biased else None
 
         def compute(tile: _plan.Block) -> None:
-            answer = divergence.tile(
-                A, B, np.searchsorted(left, tile.rows), np.searchsorted(right, tile.cols), tile.triangle
-            )
-            values, status = _checked(answer, (len(tile.rows), len(tile.cols)), divergence)
+            rows, cols = np.searchsorted(left, tile.rows), np.searchsorted(right, tile.cols)
+            answer = divergence.tile(A, B, rows, cols, tile.triangle)
+            values, status = _checked(answer, (len(rows), len(cols)), divergence)
+            if twins is not None:  # equal measures are at distance 0, wherever they come from
+                values[twins[0][rows][:, None] == twins[1][cols][None]] = 0.0
             if tile.triangle:
                 values, status = _mirror(values), _mirror(status)
             _refuse_failed(values, status, tile, divergence)
@@ -273,9 +275,10 @@ def pairwise(
         values = np.maximum(values, 0.0)  # rounding
     elif exponent != 1.0 and (values < 0).any():
         i, j = np.argwhere(values < 0)[0]
+        as_it_is = f"; squared={divergence.power == 2.0} returns it as it is" if divergence.power in (1.0, 2.0) else ""
         raise NumericalError(
-            f"{divergence!r} is negative, {values[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no root. "
-            + ("Ask for squared=True." if divergence.power == 2.0 else "Ask for squared=False.")
+            f"{divergence!r} is negative, {values[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, which no distance is. Use "
+            f"another value or parameter of the divergence{as_it_is}."
         )
     distances = _raise(values, exponent)
     return (distances, info) if return_info else distances
@@ -335,7 +338,7 @@ def _warn(info: Info, divergence: Divergence) -> None:
     if info.n_unconverged:
         warnings.warn(
             f"{info.n_unconverged} of {info.status.size} entries of {divergence!r} did not reach their tolerance; "
-            "their values are estimates. return_info=True tells which.",
+            "their values are estimates. pairwise(..., return_info=True) tells which.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

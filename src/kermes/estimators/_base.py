@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from .._checks import choice
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..definiteness._spectrum import as_symmetric
 from ..exceptions import InvalidParameterError, UnsuitableDataError
@@ -39,14 +38,18 @@ class KernelEstimator(BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str)
 
-    def _read(self, X: Any, *, reset: bool) -> Samples:
+    def _read(self, X: Any, *, reset: bool, name: str = "X") -> Samples:
         """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
+        self._check_kernel()
+        if isinstance(X, Measure):
+            as_measures(X, name)  # says what to pass instead
         if _holds_measures(X) and not self._precomputed:
-            return self._remember_dim(as_measures(X), reset)
+            return self._remember_dim(as_measures(X), reset, name)
         return self._from_array(validate_data(self, X, reset=reset, dtype=np.float64), reset)
 
     def _read_labelled(self, X: Any, y: Any, *, numeric: bool) -> tuple[Samples, AnyArray]:
         """Return checked training samples and targets."""
+        self._check_kernel()
         if not _holds_measures(X) or self._precomputed:
             array, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
             return self._from_array(array, reset=True), y
@@ -78,10 +81,17 @@ class KernelEstimator(BaseEstimator):
     def _from_array(self, array: FloatArray, reset: bool) -> Samples:
         if not self._precomputed:
             return as_measures(array)
-        choice(self.kernel, "kernel", ["precomputed"])
         return as_symmetric(array, "X") if reset else array
 
-    def _remember_dim(self, measures: Measures, reset: bool) -> Measures:
+    def _check_kernel(self) -> None:
+        if self.kernel is None or self.kernel == "precomputed" or takes_measures(self.kernel):
+            return
+        raise InvalidParameterError(
+            f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
+            f"got {self.kernel!r}."
+        )
+
+    def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
         """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
         if reset:
             self.n_features_in_ = measures.dim
@@ -89,7 +99,7 @@ class KernelEstimator(BaseEstimator):
                 del self.feature_names_in_
         elif measures.dim != self.n_features_in_:
             raise UnsuitableDataError(
-                f"`X` has points of dimension {measures.dim}, but {type(self).__name__} was fitted on dimension "
+                f"`{name}` has points of dimension {measures.dim}, the training measures of dimension "
                 f"{self.n_features_in_}. Pass measures on the same space."
             )
         return measures
@@ -108,14 +118,7 @@ def select(samples: Samples, rows: IndexArray) -> Samples:
 def _resolve(kernel: Any, X: Samples) -> Any:
     if isinstance(X, Measures) and kernel is None:
         return default_kernel(X)
-    if isinstance(kernel, str):
-        return kernel
-    if not takes_measures(kernel):
-        raise InvalidParameterError(
-            f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
-            f"got {kernel!r}."
-        )
-    return clone(kernel)
+    return kernel if isinstance(kernel, str) else clone(kernel)
 
 
 def _holds_measures(X: Any) -> bool:

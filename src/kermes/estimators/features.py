@@ -156,6 +156,6 @@ def feature_map(K: FloatArray, tol: float, n_components: int | None) -> tuple[Fl
     if kept > available:
         raise InvalidParameterError(
             f"`n_components` must be at most {available}, the number of eigenvalues above `tol` = {tol:g} among the "
-            f"{len(K)} of the core samples; got {kept}. Lower `tol`, or use None for all."
+            f"{len(K)} of the core samples ({np.count_nonzero(values < 0)} are negative); got {kept}. Use None for all."
         )
     return vectors[:, :kept].T / np.sqrt(values[:kept, np.newaxis]), values

@@ -323,7 +323,7 @@ def encode_labels(y: AnyArray, used: AnyArray, who: str) -> tuple[AnyArray, Inde
     classes = np.unique(y[used])
     if len(classes) < 2:
         raise UnsuitableDataError(
-            f"{who} needs samples of at least two classes; `y` holds one class only, {classes[0]!r}. Add samples of "
+            f"{who} needs samples of at least two classes; `y` holds one class only, {classes[0]!s}. Add samples of "
             "another class."
         )
     return classes, np.searchsorted(classes, y).clip(max=len(classes) - 1)

@@ -94,7 +94,10 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     rows in use, and slices of one collection count as one square. *Cost*: one eigendecomposition per
     length scale and binary problem, shared by all gammas; for the primal solver one feature map per length scale,
     shared by all problems; then one solution per problem. The primal solver warns if the feature map of a chosen length
-    scale leaves out over 5 % of the spectrum. Leave-one-out of the primal solver takes the feature map as given.
+    scale leaves out over 5 % of the spectrum.
+
+    Leave-one-out is pessimistic for few, balanced samples: without the one left out, the intercept leans to the other
+    class; prefer ``cv=5`` there. For the primal solver it takes the feature map as given.
 
     Examples
     --------
@@ -178,8 +181,10 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     def _splits(self, X: Measures, labels: IndexArray, X_val: Any, y_val: Any) -> list[_Split]:
         if (X_val is None) != (y_val is None):
             raise InvalidParameterError("`X_val` and `y_val` must be given together; one of them is None.")
+        if X_val is not None and self.cv is not None:
+            raise InvalidParameterError("`cv` must be None when a validation set is given; it would not be used.")
         if X_val is not None:
-            validation = self._read(X_val, reset=False)
+            validation = self._read(X_val, reset=False, name="X_val")
             assert isinstance(validation, Measures)
             return [_Split(X, labels, validation, self._validation_labels(validation, y_val))]
         if self.cv is None:

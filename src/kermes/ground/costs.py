@@ -123,6 +123,6 @@ def as_cost(cost: Any) -> Cost | Matrix:
     """Return a cost object from its name, a square array or a cost object."""
     if isinstance(cost, (Cost, Matrix)):
         return cost
-    if isinstance(cost, np.ndarray):
+    if isinstance(cost, (np.ndarray, list)):
         return Matrix(cost)
     return _BY_NAME[choice(cost, "cost", _BY_NAME)]()

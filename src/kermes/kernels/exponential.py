@@ -80,8 +80,10 @@ class Exponential(MeasureKernel):
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
         length_scale = positive(self.length_scale, "length_scale")
         power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
-        squared = pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=True)
-        exponent = profiles.exponent(squared, length_scale, power)
+        # For h = 2 no root is taken: the regularised Sinkhorn value may be negative.
+        squared = power == 2.0
+        D = pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared)
+        exponent = D / length_scale**2 if squared else (D / length_scale) ** power
         K = profiles.exponential(exponent)
         if not gradient:
             return K

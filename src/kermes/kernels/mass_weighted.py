@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._typing import FloatArray
+from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._base import MeasureKernel
+from ._base import MeasureKernel, takes_measures
 
 __all__ = ["MassWeighted"]
 
@@ -75,7 +76,14 @@ class MassWeighted(MeasureKernel):
         """Bounds of ``theta``, (n_dims, 2)."""
         return np.asarray(self.kernel.bounds)
 
+    def _check(self) -> None:
+        if not takes_measures(self.kernel):
+            raise InvalidParameterError(
+                f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence); got {self.kernel!r}."
+            )
+
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+        self._check()
         scale = np.outer(X.masses, (X if Y is None else Y).masses)
         if not gradient:
             return np.asarray(scale * self.kernel(X, Y))
