@@ -62,6 +62,15 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
     assert summary["mnist"]["repetitions"] == 2
 
 
+def test_deviations_are_named():
+    recorded = run.expected()
+    summary = {"mnist": {"mean": dict(recorded["paper"]["mnist"])}}
+    assert run.deviations("full", summary) == []
+    summary["mnist"]["mean"]["RBF"] += 1.5
+    assert run.deviations("full", summary) == ["mnist, RBF: 5.8 % against 4.3 %"]
+    assert len(run.deviations("quick", summary)) == 9
+
+
 def test_splits_do_not_overlap(tiny):
     split = data.draw("mnist", tiny, 0)
     rows = [tuple(map(tuple, m.points)) + tuple(m.weights) for m in [*split.train.measures, *split.validation.measures]]

@@ -43,4 +43,6 @@ def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -
     for row in rows:
         table.add_row(*row)
     console.print(table)
+    for line in paper.deviations(size, summary):
+        console.print(f"Off by more than the tolerance: {line}", style="yellow", highlight=False)
     console.print(f"Results and figures: {folder}", highlight=False)

@@ -17,7 +17,7 @@ from . import figures
 from .data import Split, draw
 from .methods import Methods
 
-__all__ = ["config", "expected", "reproduce", "table"]
+__all__ = ["config", "deviations", "expected", "reproduce", "table"]
 
 DATASETS = ("mnist", "quickdraw", "usps")
 
@@ -93,6 +93,22 @@ def table(size: str, summary: dict[str, Any]) -> tuple[list[str], list[list[str]
                 cells.append(f"{paper[name][method]:.1f}")
         rows.append(cells)
     return header, rows
+
+
+def deviations(size: str, summary: dict[str, Any]) -> list[str]:
+    """Return the errors that differ from the recorded ones by more than the tolerance, in words.
+
+    The full protocol is held against the paper, the quick one against what was measured when it was written.
+    """
+    recorded = expected()
+    reference = "paper" if size == "full" else "quick"
+    limit = recorded["tolerance"][reference]
+    return [
+        f"{name}, {method}: {found['mean'][method]:.1f} % against {known:.1f} %"
+        for name, found in summary.items()
+        for method, known in recorded[reference].get(name, {}).items()
+        if abs(found["mean"][method] - known) > limit
+    ]
 
 
 def _repetition(
