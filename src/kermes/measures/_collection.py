@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
@@ -273,17 +271,10 @@ class Measures:
         """Return numbers for the measures of both collections, equal where points and probabilities are."""
         numbers: dict[bytes, int] = {}
         left, right = (
-            np.array([numbers.setdefault(digest, len(numbers)) for digest in Z._digests()], dtype=np.int64)
+            np.array([numbers.setdefault(digest, len(numbers)) for digest in Z._packed.digests()], dtype=np.int64)
             for Z in (self, other)
         )
         return left, right
-
-    def _digests(self) -> Iterator[bytes]:
-        probabilities = self.probabilities
-        for start, stop in itertools.pairwise(self.offsets):
-            digest = hashlib.blake2b(self.points[start:stop].tobytes(), digest_size=16)
-            digest.update(probabilities[start:stop].tobytes())
-            yield digest.digest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the rows of a view only, not the collection it was sliced from."""

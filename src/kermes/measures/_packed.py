@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,6 +74,14 @@ class Packed:
         for array in (self.points, self.weights, self.offsets):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def digests(self) -> Iterator[bytes]:
+        """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""
+        for start, stop in itertools.pairwise(self.offsets):
+            weights = self.weights[start:stop]
+            digest = hashlib.blake2b(self.points[start:stop].tobytes(), digest_size=16)
+            digest.update((weights / weights.sum()).tobytes())
+            yield digest.digest()
 
     def take(self, rows: IndexArray) -> Packed:
         """Return the measures ``rows`` as packed arrays of their own."""
