@@ -9,10 +9,25 @@ from __future__ import annotations
 
 from ._base import Claims, Divergence
 from .euclidean import Euclidean
+from .generalized_variance import GeneralizedVariance
+from .jensen import Functional, Jensen, JensenDifference
 from .mmd import MMD
 from .precomputed import Precomputed
 from .sinkhorn import Sinkhorn
 from .sliced import SlicedWasserstein
 from .wasserstein import Wasserstein
 
-__all__ = ["MMD", "Claims", "Divergence", "Euclidean", "Precomputed", "Sinkhorn", "SlicedWasserstein", "Wasserstein"]
+__all__ = [
+    "MMD",
+    "Claims",
+    "Divergence",
+    "Euclidean",
+    "Functional",
+    "GeneralizedVariance",
+    "Jensen",
+    "JensenDifference",
+    "Precomputed",
+    "Sinkhorn",
+    "SlicedWasserstein",
+    "Wasserstein",
+]

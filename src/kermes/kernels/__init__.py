@@ -8,5 +8,6 @@ from __future__ import annotations
 from ._base import MeasureKernel
 from .exponential import Exponential
 from .mass_weighted import MassWeighted
+from .semigroup import IGV, Semigroup
 
-__all__ = ["Exponential", "MassWeighted", "MeasureKernel"]
+__all__ = ["IGV", "Exponential", "MassWeighted", "MeasureKernel", "Semigroup"]
