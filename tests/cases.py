@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import embeddings, entropic, transport
+from tests.oracles import concentration, embeddings, entropic, transport
 
 from kermes import divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -121,13 +121,32 @@ DIVERGENCES += [
 ]
 
 
+def _variance_case(name, kernel, k, eta):
+    def on_diracs(x, y):  # one direction, of variance |phi(x) - phi(y)|^2 / 4
+        return np.sqrt(0.5 * np.log1p(max(k(x, x) + k(y, y) - 2 * k(x, y), 0.0) / 4 / eta))
+
+    def oracle(mu, nu):
+        return np.sqrt(max(concentration.jensen(mu, nu, lambda x, w: concentration.centred_log_det(x, w, k, eta)), 0.0))
+
+    return Case(f"variance-{name}", divergences.GeneralizedVariance(eta, kernel), oracle, on_diracs, atol=2e-7)
+
+
+DIVERGENCES += [
+    _variance_case("linear", ground.Linear(), lambda x, y: x @ y, 0.1),
+    _variance_case("gaussian", ground.Gaussian(sigma=0.8), lambda x, y: np.exp(-((x - y) @ (x - y)) / 1.28), 0.01),
+    _variance_case("polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2, 0.1),
+    _variance_case("laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum()), 0.05),
+]
+
+
 @dataclass(frozen=True)
 class KernelCase:
-    """A kernel on measures and the dimensions it takes."""
+    """A kernel on measures, the dimensions it takes, and the parameter that scales it (None if none may)."""
 
     name: str
     kernel: Any
     dims: tuple[int, ...] = field(default=(1, 2))
+    scale: str | None = "length_scale"
 
 
 KERNELS = [
@@ -139,6 +158,18 @@ KERNELS = [
     KernelCase(
         "exp-fixed",
         kernels.Exponential(divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
+    ),
+    KernelCase("igv-line", kernels.IGV(0.1, power=0.3, power_bounds=(1e-2, 1e2)), dims=(1,), scale="power"),
+    KernelCase("igv-linear", kernels.IGV(0.1), scale=None),
+    KernelCase("igv-gaussian", kernels.IGV(0.01, ground.Gaussian(sigma=0.7)), scale=None),
+    KernelCase("igv-root", kernels.IGV(0.01, ground.Gaussian(sigma=0.7), power=0.5), scale=None),
+    KernelCase("igv-as-in-the-paper", kernels.IGV(0.1, ground.Gaussian(sigma=0.7), normalized=False), scale=None),
+    KernelCase("semigroup", kernels.Semigroup(divergences.GeneralizedVariance(0.2), t=3.0), scale=None),
+    KernelCase(
+        "semigroup-not-normalized",
+        kernels.Semigroup(divergences.GeneralizedVariance(0.2), t=0.7, normalized=False),
+        dims=(1,),
+        scale="t",
     ),
 ]
 

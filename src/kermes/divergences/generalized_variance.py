@@ -192,7 +192,9 @@ class GeneralizedVariance(Jensen):
         route = _Route("atoms", 7 / 3 * m**3 * FACTOR + 1.5 * m**2 * KERNEL)
         if not X.shares_support(Y):
             return route
-        assert X.support is not None and X.atoms is not None and Y.atoms is not None
+        assert X.support is not None
+        assert X.atoms is not None
+        assert Y.atoms is not None
         used = np.union1d(X.atoms, Y.atoms)
         n = len(used)
         if n > LARGEST_TABLE:
@@ -246,7 +248,8 @@ class GeneralizedVariance(Jensen):
             weights, offsets = X.probabilities, np.array(X.offsets)
             code, params = self.ground.code, self.ground.params[None]
         else:
-            assert X.support is not None and route.used is not None
+            assert X.support is not None
+            assert route.used is not None
             ids, weights, offsets = sparse_rows(X, X.support.points, True)
             ids = np.searchsorted(route.used, ids)
             coordinates, code, params = np.zeros((0, len(ids))), variance.TABLE, route.table
