@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import concentration, embeddings, entropic, transport
+from tests.oracles import concentration, embeddings, entropic, gaussian, transport
 
 from kermes import divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -137,6 +137,37 @@ DIVERGENCES += [
     _variance_case("polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2, 0.1),
     _variance_case("laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum()), 0.05),
 ]
+
+
+POINT_KERNELS = [
+    ("linear", ground.Linear(), lambda x, y: x @ y),
+    ("gaussian", ground.Gaussian(gamma=0.6), lambda x, y: np.exp(-0.6 * (x - y) @ (x - y))),
+    ("polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2),
+    ("laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum())),
+]
+
+
+def _gaussian_cases(name, kernel, k):
+    def gap(x, y):
+        return max(k(x, x) + k(y, y) - 2 * k(x, y), 0.0)
+
+    yield Case(
+        f"gaussian-wasserstein-{name}",
+        divergences.GaussianWasserstein(kernel),
+        lambda mu, nu: np.sqrt(gaussian.wasserstein(mu, nu, k)),
+        lambda x, y: np.sqrt(gap(x, y)),
+        atol=2e-6,
+    )
+    yield Case(
+        f"gaussian-kl-{name}",
+        divergences.GaussianKL(kernel, reg=0.2),
+        lambda mu, nu: np.sqrt(gaussian.kl(mu, nu, k, 0.2)),
+        lambda x, y: np.sqrt(gap(x, y) / 0.2 / 2),
+        atol=2e-6,
+    )
+
+
+DIVERGENCES += [case for kernel in POINT_KERNELS for case in _gaussian_cases(*kernel)]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from ._base import Claims, Divergence
 from .euclidean import Euclidean
+from .gaussian_kl import GaussianKL
+from .gaussian_wasserstein import GaussianWasserstein
 from .generalized_variance import GeneralizedVariance
 from .jensen import Functional, Jensen, JensenDifference
 from .mmd import MMD
@@ -23,6 +25,8 @@ __all__ = [
     "Divergence",
     "Euclidean",
     "Functional",
+    "GaussianKL",
+    "GaussianWasserstein",
     "GeneralizedVariance",
     "Jensen",
     "JensenDifference",

@@ -1,0 +1,142 @@
+"""Gaussians in feature space: routes agree, closed forms hold, singular covariances are the normal case."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from tests.cases import POINT_KERNELS
+
+from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.core import bures
+from kermes.divergences import _gaussians, gaussian_kl, gaussian_wasserstein
+from kermes.exceptions import InvalidParameterError
+
+ENGINE = Engine("serial", memo=False)
+FAMILIES = [lambda kernel: divergences.GaussianWasserstein(kernel), lambda kernel: divergences.GaussianKL(kernel, 0.3)]
+
+
+def squares(X, divergence, Y=None):
+    return pairwise(X, Y, divergence=divergence, engine=ENGINE, squared=True)
+
+
+def samples(n=12, sizes=(2, 9), dim=1, seed=0):
+    rng = np.random.default_rng(seed)
+    points = [rng.random((rng.integers(*sizes), dim)) for _ in range(n)]
+    return Measures.from_samples(points, [rng.uniform(0.1, 1.0, len(p)) for p in points])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("name", "kernel", "k"), POINT_KERNELS, ids=[name for name, *_ in POINT_KERNELS])
+def test_atoms_and_features_agree(family, name, kernel, k, monkeypatch):
+    X, D = samples(dim=2), family(kernel)
+    explicit = squares(X, D)
+    used = isinstance(D.context(X, X), _gaussians.Explicit)
+    monkeypatch.setattr(_gaussians, "PREPARED_BYTES", -1)
+    assert not isinstance(D.context(X, X), _gaussians.Explicit)
+    assert used or name in ("laplacian", "gaussian")  # of high rank
+    assert_allclose(squares(X, D), explicit, atol=1e-8)
+    Y = samples(5, (30, 40), dim=2, seed=1)  # more atoms than the first: the other side is rotated
+    assert_allclose(squares(X, D, Y), squares(Y, D, X).T, atol=1e-9)
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+def test_jacobi_and_lapack_agree(explicit, monkeypatch):
+    X, D = samples(8, (2, 30), dim=3), divergences.GaussianWasserstein(ground.Gaussian(gamma=2.0))
+    if not explicit:
+        monkeypatch.setattr(_gaussians, "PREPARED_BYTES", -1)
+    compiled = squares(X, D)
+    monkeypatch.setattr(gaussian_wasserstein, "LAPACK_SIDE", 0)
+    assert_allclose(squares(X, D), compiled, atol=1e-12)
+
+
+def test_commuting_covariances_have_a_closed_form():
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    deviations, centres = rng.uniform(0.0, 2.0, (6, 3)), rng.normal(size=(6, 3))
+    deviations[0], deviations[1, 0] = 0.0, 0.0  # singular
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    X = Measures.from_samples([(corners * s) @ rotation.T + c for s, c in zip(deviations, centres, strict=True)])
+    gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=-1)
+    expected = gaps + ((deviations[:, None] - deviations[None]) ** 2).sum(axis=-1)
+    assert_allclose(squares(X, divergences.GaussianWasserstein()), expected, atol=1e-12)
+
+
+def test_equal_covariances_leave_the_means():
+    points = np.random.default_rng(0).normal(size=(9, 2))
+    X = Measures.from_samples([points, points + [3.0, 4.0]])
+    assert_allclose(squares(X, divergences.GaussianWasserstein())[0, 1], 25.0, rtol=1e-12)
+
+
+def test_linear_kernel_written_as_a_polynomial_is_the_linear_ground(clouds):
+    X = clouds(9, 3)
+    for family in FAMILIES:
+        assert_allclose(
+            squares(X, family(ground.Polynomial(1, 0.0, 1.0))), squares(X, family(ground.Linear())), atol=1e-9
+        )
+
+
+def test_regularisation_only_shrinks_the_kl_divergence():
+    X = samples(8, dim=2)
+    for kernel in (ground.Linear(), ground.Gaussian(gamma=1.0)):
+        values = [squares(X, divergences.GaussianKL(kernel, reg)) for reg in (1e-4, 1e-2, 1.0, 100.0)]
+        assert all((a >= b).all() for a, b in itertools.pairwise(values))
+        assert_allclose(values[-1], 0.0, atol=0.05)
+
+
+def test_kl_of_nearly_equal_measures_does_not_cancel():
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    for shift in (1e-4, 1e-6):
+        X = Measures.from_samples([points, points + [shift, 0.0]])
+        H = np.cov(points.T, bias=True) + 0.1 * np.eye(2)
+        expected = shift**2 * np.linalg.inv(H)[0, 0] / 2
+        assert_allclose(squares(X, divergences.GaussianKL(reg=0.1))[0, 1], expected, rtol=1e-6)
+
+
+def test_high_rank_kernels_take_the_atoms():
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples(rng.normal(size=(40, 6, 5)))
+    kernel = ground.Gaussian(gamma=5.0)
+    assert divergences.GaussianWasserstein(kernel).context(X, X) is None
+    assert not isinstance(divergences.GaussianKL(kernel).context(X, X), _gaussians.Explicit)
+
+
+def test_the_linear_ground_far_from_the_origin(clouds):
+    X = clouds(8, 2)
+    moved = Measures.from_samples([m.points + 1e6 for m in X], [m.weights for m in X])
+    for family in FAMILIES:
+        assert_allclose(squares(moved, family(ground.Linear())), squares(X, family(ground.Linear())), atol=1e-7)
+
+
+def test_single_atoms_and_repeated_atoms():
+    X = Measures.from_samples([[0.5], [0.5, 0.5], [0.5, 0.7]], [[1.0], [0.3, 0.7], [1.0, 1.0]])
+    for family in FAMILIES:
+        for kernel in (ground.Linear(), ground.Gaussian(gamma=1.0)):
+            D = squares(X, family(kernel))
+            assert_allclose(D[0, 1], 0.0, atol=1e-14)
+            assert D[0, 2] > 1e-5
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (7, 7), (12, 30)])
+def test_nuclear_norm(shape):
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 1e-8, 1e8):
+        graded = scale * rng.normal(size=shape) * np.geomspace(1.0, 1e-12, shape[1])
+        for M in (graded, np.zeros(shape), np.ones(shape), scale * np.eye(*shape)):
+            norm, converged = bures.nuclear_norm(M.copy(), np.empty(shape[0]), *shape)
+            assert converged
+            assert_allclose(norm, np.linalg.svd(M, compute_uv=False).sum(), rtol=1e-11)
+
+
+@pytest.mark.parametrize("reg", [0.0, -1.0, np.inf])
+def test_reg_must_be_positive(reg):
+    with pytest.raises(InvalidParameterError, match="`reg` must be a finite number greater than 0"):
+        divergences.GaussianKL(reg=reg)
+
+
+@pytest.mark.parametrize("family", [divergences.GaussianWasserstein, gaussian_kl.GaussianKL])
+def test_ground_must_be_a_point_kernel(family):
+    with pytest.raises(InvalidParameterError, match="`ground` must be a point kernel"):
+        family("rbf")
+    with pytest.raises(InvalidParameterError, match="`gamma` must be"):
+        family(ground.Gaussian(gamma=-1.0))
