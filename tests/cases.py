@@ -143,6 +143,22 @@ KERNELS = [
 ]
 
 
+def squared_norm(x):
+    return (x**2).sum(axis=1)
+
+
+def mass(x):
+    return np.full(len(x), 0.3)
+
+
+KERNELS += [
+    KernelCase("mixture", kernels.SemigroupMixture([squared_norm, mass], [0.5, 2.0])),
+    KernelCase(
+        "mixture-bumps", kernels.SemigroupMixture(kernels.Bumps(np.linspace(-1, 1, 9)[:, None], 0.4)), dims=(1,)
+    ),
+]
+
+
 def each_dim(cases):
     """Return (case, dim) parameters with readable names for pytest."""
     pairs = [(case, dim) for case in cases for dim in case.dims]
