@@ -16,6 +16,7 @@ LAYERS = [
     ["engine"],
     ["kernels"],
     ["definiteness"],
+    ["diagnostics"],
     ["estimators"],
     ["datasets"],
     ["papers"],

@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, kernels
+    from . import datasets, definiteness, diagnostics, kernels
     from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "MixtureFeatures",
     "datasets",
     "definiteness",
+    "diagnostics",
     "divergences",
     "ground",
     "kernels",
@@ -42,6 +43,7 @@ _LAZY = {
     "MixtureFeatures": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
+    "diagnostics": "kermes.diagnostics",
     "kernels": "kermes.kernels",
 }
 
