@@ -17,6 +17,7 @@ LAYERS = [
     ["kernels"],
     ["definiteness"],
     ["diagnostics"],
+    ["plot"],
     ["estimators"],
     ["datasets"],
     ["papers"],

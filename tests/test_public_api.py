@@ -17,6 +17,7 @@ NAMES = [
     "kernels",
     "definiteness",
     "diagnostics",
+    "plot",
     "estimators",
     "datasets",
 ]

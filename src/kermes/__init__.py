@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, diagnostics, kernels
+    from . import datasets, definiteness, diagnostics, kernels, plot
     from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ground",
     "kernels",
     "pairwise",
+    "plot",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -45,6 +46,7 @@ _LAZY = {
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
     "kernels": "kermes.kernels",
+    "plot": "kermes.plot",
 }
 
 
