@@ -132,8 +132,8 @@ def kernel_tile(code, params, x, root_x, off_x, log_x, rows, y, root_y, off_y, l
     """Fill out[i, j] with Bhattacharyya distances in the feature space of a point kernel.
 
     With W = L^-1 N_12 for the factor L of the first block, the second block becomes N_22 - W'W; e = (sqrt a, 0) becomes
-    (z, -W'z) with z = L^-1 sqrt(a), and e' stays (0, sqrt b). Products are left to BLAS: at 80 atoms it does them six
-    times as fast as loops here.
+    (z, -W'z) with z = L^-1 sqrt(a), and e' stays (0, sqrt b). Products are left to BLAS, which does them several
+    times as fast as loops.
     """
     scale = 0.5 / eta
     for i in range(len(rows)):

@@ -16,7 +16,7 @@ from ._base import Claims, Divergence, empty_tile, portions
 
 __all__ = ["Bhattacharyya"]
 
-#: Operations of one elimination step that the cores do in the time of one elementary operation of the engine.
+#: Multiplications of a matrix product done in the time of one elementary operation, in which the engine counts work.
 FUSED = 8.0
 
 
