@@ -14,8 +14,8 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, kernels
-    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
+    from . import datasets, definiteness, diagnostics, kernels, plot
+    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
     "Engine",
@@ -24,12 +24,15 @@ __all__ = [
     "LSSVMClassifierCV",
     "LSSVMRegressor",
     "Measures",
+    "MixtureFeatures",
     "datasets",
     "definiteness",
+    "diagnostics",
     "divergences",
     "ground",
     "kernels",
     "pairwise",
+    "plot",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -38,9 +41,12 @@ _LAZY = {
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MixtureFeatures": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
+    "diagnostics": "kermes.diagnostics",
     "kernels": "kermes.kernels",
+    "plot": "kermes.plot",
 }
 
 

@@ -8,6 +8,7 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 from __future__ import annotations
 
 from ._base import Claims, Divergence
+from .bhattacharyya import Bhattacharyya
 from .euclidean import Euclidean
 from .gaussian_kl import GaussianKL
 from .gaussian_wasserstein import GaussianWasserstein
@@ -21,6 +22,7 @@ from .wasserstein import Wasserstein
 
 __all__ = [
     "MMD",
+    "Bhattacharyya",
     "Claims",
     "Divergence",
     "Euclidean",

@@ -1,0 +1,60 @@
+"""Distances of Gaussians in feature space, with explicit features and dense inverses."""
+
+import numpy as np
+
+
+def features(kernel, *point_sets):
+    """Return explicit features of the points, whose inner products are the kernel, one array per set."""
+    pooled = np.concatenate(point_sets)
+    values, vectors = np.linalg.eigh([[kernel(x, y) for y in pooled] for x in pooled])
+    explicit = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.split(explicit, np.cumsum([len(points) for points in point_sets])[:-1])
+
+
+def moments(features, weights):
+    """Return mean and covariance."""
+    a = weights / weights.sum()
+    mean = a @ features
+    return mean, ((features - mean).T * a) @ (features - mean)
+
+
+def both(mu, nu, kernel):
+    """Return mean and covariance of two measures in common explicit features."""
+    f, g = features(kernel, mu.points, nu.points)
+    return *moments(f, mu.weights), *moments(g, nu.weights)
+
+
+def bhattacharyya(mu, nu, kernel, eta):
+    """Return the square root of -ln int sqrt(p q) of the regularised Gaussians in feature space."""
+    m, S, n, T = both(mu, nu, kernel)
+    S, T = S + eta * np.eye(len(S)), T + eta * np.eye(len(T))
+    H = (S + T) / 2
+    det = [np.linalg.slogdet(A / eta)[1] for A in (H, S, T)]
+    value = det[0] / 2 - (det[1] + det[2]) / 4 + (m - n) @ np.linalg.solve(H, m - n) / 8
+    return np.sqrt(max(value, 0.0))
+
+
+def root(matrix):
+    """Return the square root of a positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+
+
+def wasserstein(mu, nu, kernel):
+    """Return W_2 by equation (8) of "Kernel Wasserstein distance"."""
+    m, S, n, T = both(mu, nu, kernel)
+    coupling = np.trace(root(root(S) @ T @ root(S)))
+    return np.sqrt(max(((m - n) ** 2).sum() + np.trace(S) + np.trace(T) - 2 * coupling, 0.0))
+
+
+def kl(mu, nu, kernel, reg):
+    """Return the root of the mean of both Kullback-Leibler divergences, each by its formula with determinants."""
+    m, S, n, T = both(mu, nu, kernel)
+
+    def one_way(H, G):
+        log_dets = np.linalg.slogdet(G)[1] - np.linalg.slogdet(H)[1]
+        inverse = np.linalg.inv(G)
+        return 0.5 * ((m - n) @ inverse @ (m - n) + log_dets + np.trace(H @ inverse) - len(m))
+
+    H, G = S + reg * np.eye(len(m)), T + reg * np.eye(len(m))
+    return np.sqrt(max((one_way(H, G) + one_way(G, H)) / 2, 0.0))
