@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from ._base import Claims, Divergence
 from .euclidean import Euclidean
+from .exponential_family import ExponentialFamily
+from .family import Family
 from .generalized_variance import GeneralizedVariance
 from .jensen import Functional, Jensen, JensenDifference
 from .mmd import MMD
@@ -22,6 +24,8 @@ __all__ = [
     "Claims",
     "Divergence",
     "Euclidean",
+    "ExponentialFamily",
+    "Family",
     "Functional",
     "GeneralizedVariance",
     "Jensen",
