@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import embeddings, entropic, transport
+from tests.oracles import embeddings, entropic, exponential_families, transport
 
-from kermes import divergences, ground, kernels
+from kermes import Measures, divergences, ground, kernels
 from kermes.divergences import Divergence
 
 
@@ -121,6 +121,28 @@ DIVERGENCES += [
 ]
 
 
+def _family_case(name, family, entropy, dims, atol):
+    def oracle(mu, nu):
+        return np.sqrt(max(1.5 * exponential_families.jensen(mu, nu, entropy), 0.0))
+
+    def on_diracs(x, y):
+        return oracle(*Measures.from_samples([x[None], y[None]]))
+
+    return Case(name, divergences.ExponentialFamily(family, beta=1.5), oracle, on_diracs, dims, atol)
+
+
+DIVERGENCES += [
+    _family_case("family-multinomial", "multinomial", exponential_families.shannon, (1, 2, 5), 1e-7),
+    _family_case(
+        "family-degree-1",
+        divergences.Family(1, -5.0, 6.0, intervals=32),
+        exponential_families.truncated_exponentials(-5.0, 6.0),
+        (1, 2),
+        2e-6,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class KernelCase:
     """A kernel on measures and the dimensions it takes."""
@@ -136,6 +158,7 @@ KERNELS = [
     KernelCase("exp-sliced", kernels.Exponential(divergences.SlicedWasserstein(n_slices=9), 0.5)),
     KernelCase("exp-euclidean", kernels.Exponential(divergences.Euclidean(), 0.4, power=1.5)),
     KernelCase("exp-mmd", kernels.Exponential(divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5)),
+    KernelCase("exp-multinomial", kernels.Exponential(divergences.ExponentialFamily("multinomial"), 0.9)),
     KernelCase(
         "exp-fixed",
         kernels.Exponential(divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),

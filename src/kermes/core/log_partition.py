@@ -56,8 +56,31 @@ def grid(statistics: FloatArray, weights: FloatArray) -> Grid:
 def fit(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:
     """Minimise psi(theta) - <theta, eta> for each row eta of ``moments``, in batches."""
     size = max(1, BATCH // len(g.statistics))
-    parts = [_newton(g, moments[k : k + size], start[k : k + size]) for k in range(0, len(moments), size)]
+    parts = [_warm(g, moments[k : k + size], start[k : k + size].copy()) for k in range(0, len(moments), size)]
     return Fit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _warm(g: Grid, moments: FloatArray, theta: FloatArray) -> Fit:
+    """Start from theta where it is better than 0, the uniform density; where that fails, start from 0.
+
+    From a density that is narrower than the answer, Newton steps are long and wrong.
+    """
+    if not theta.any():
+        return _newton(g, moments, theta)
+    theta[_objective(g, moments, theta) > np.log(g.weights[:, 0].sum())] = 0.0
+    result = _newton(g, moments, theta)
+    again = np.flatnonzero((result.status != OK) & theta.any(axis=1))
+    if len(again):
+        for column, cold in zip(result, _newton(g, moments[again], np.zeros_like(theta[again])), strict=True):
+            column[again] = cold
+    return result
+
+
+def _objective(g: Grid, moments: FloatArray, theta: FloatArray) -> FloatArray:
+    exponent = theta @ g.statistics.T
+    top = exponent.max(axis=1)
+    psi = top + np.log(np.exp(exponent - top[:, None]) @ g.weights[:, 0])
+    return np.asarray(psi - np.einsum("bs,bs->b", theta, moments))
 
 
 def _newton(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:

@@ -70,7 +70,8 @@ class GaussianFamily(Jensen):
         from ..core import log_det
 
         means, centred = _centre(X)
-        variances = X.expectation(centred**2)
+        with np.errstate(over="ignore", under="ignore"):  # checked next
+            variances = X.expectation(centred**2)
         _check_spread(X, variances)
         if self.diagonal or X.dim == 1:
             return _Diagonal(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))

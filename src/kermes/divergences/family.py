@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._checks import integer, positive, real
 from .._typing import FloatArray, IndexArray, StatusArray
@@ -87,10 +88,16 @@ class Family:
         else:
             valid = callable(self.statistics)
         if not valid:
-            integer(self.statistics, "statistics", low=1, remedy="Or a function of points, or a tuple of functions.")
+            remedy = "Or a function of points, or a tuple of functions."
+            object.__setattr__(self, "statistics", integer(self.statistics, "statistics", low=1, remedy=remedy))
         for name in ("low", "high"):
             object.__setattr__(self, name, _corner(getattr(self, name), name))
-        self._box(1 if isinstance(self.low, float) else len(self.low))
+        lengths = {len(corner) for corner in (self.low, self.high) if isinstance(corner, tuple)}
+        if len(lengths) > 1:
+            raise InvalidParameterError(
+                f"`low` and `high` must have one number per axis; got {self.low} and {self.high}."
+            )
+        self._box(max(lengths, default=1))
         positive(self.tol, "tol")
         if self.intervals is not None and integer(self.intervals, "intervals", low=8) % 4:
             raise InvalidParameterError(f"`intervals` must be divisible by 4; got {self.intervals}.")
@@ -202,15 +209,28 @@ class NumericalFamily(Jensen):
 
         moments = X.expectation((self.family.evaluate(X.points) - context.centre) @ context.transform)
         fit = log_partition.fit(context.grid, moments, np.zeros_like(moments))
-        failed = (fit.status != status.OK) | ~(fit.error <= self.family.tol)
-        if failed.any():
-            i = int(np.argmax(failed))
-            raise UnsuitableDataError(
-                f"measure {X.rows[i]} ({X.sizes[i]} atoms) has no density in the family, or one too narrow for the "
-                f"grid of {self.family._intervals(X.dim)} intervals. Use fewer statistics than it has atoms, more "
-                "`intervals` or a smaller box; or leave it out."
-            )
+        self._refuse(X, fit.status != status.OK, fit.error)
         return _Prepared(context, moments, fit.theta, 2.0 * self.beta * fit.entropy)
+
+    def _refuse(self, X: Measures, missing: NDArray[np.bool_], error: FloatArray) -> None:
+        """Name the first measure without a density, or with one that the grid does not resolve."""
+        intervals = self.family._intervals(X.dim)
+        rough = ~(error <= self.family.tol)
+        if not (missing | rough).any():
+            return
+        i = int(np.argmax(missing | rough))
+        atoms = "1 atom" if X.sizes[i] == 1 else f"{X.sizes[i]} atoms"
+        if missing[i]:
+            raise UnsuitableDataError(
+                f"measure {X.rows[i]} ({atoms}) has no density in the family, as few atoms often have none, or one too "
+                f"narrow for {intervals} intervals. Use fewer statistics, more `intervals` or a smaller box; or leave "
+                "the measure out."
+            )
+        raise UnsuitableDataError(
+            f"the entropy of measure {X.rows[i]} ({atoms}) is uncertain by {error[i]:.0e} on a grid of {intervals} "
+            f"intervals, above `tol` = {self.family.tol:g}: its density is narrow, does not exist, or the statistics "
+            "are not smooth. Use more `intervals`, a smaller box, fewer statistics or a larger `tol`."
+        )
 
     def values(self, A: _Prepared) -> FloatArray:
         """Return what ``prepare`` computed."""
