@@ -84,6 +84,12 @@ def test_the_kernel_is_a_power_of_determinants(beta):
     assert_allclose(raw.diag(X), np.diagonal(raw(X)), rtol=1e-12)
 
 
+def test_the_kernel_is_the_igv_without_regularisation():
+    X = spread(5, 2)
+    igv = kernels.IGV(eta=1e-7, power=0.5)(X)
+    assert_allclose(kernels.Semigroup(ExponentialFamily("gaussian", beta=0.5))(X), igv, rtol=1e-5)
+
+
 def test_worked_example_of_the_papers():
     """Two clouds with the printed variances; 0.382 is printed, from inputs with two to four digits."""
 

@@ -214,6 +214,8 @@ def test_grids_are_limited():
         jensen(X, Family(1, -1.0, 2.0))
     with pytest.raises(InvalidParameterError, match=r"`intervals` must be smaller: a grid of 41\^4 points"):
         jensen(X, Family(1, -1.0, 2.0, intervals=40))
+    with pytest.raises(InvalidParameterError, match="69 statistics and their products on 28561 grid points do not fit"):
+        jensen(X, Family(4, -1.0, 2.0, intervals=12))
     assert jensen(X, Family(1, -1.0, 2.0, intervals=12))[0, 1] > 0
 
 

@@ -56,7 +56,8 @@ class ExponentialFamily(Jensen):
     .. math:: \varphi(\mu) = \int \prod_z \theta_z^{\mu_z} \, d\mathrm{Dir}(\theta) =
               \frac{\Gamma(m \alpha)}{\Gamma(|\mu| + m \alpha)} \prod_z \frac{\Gamma(\mu_z + \alpha)}{\Gamma(\alpha)}
 
-    on m points. Where both measures have mass on every point it tends to the Laplace form as beta grows.
+    on m points. With Jeffreys' prior it tends to the Laplace form as beta grows, between measures with mass on every
+    point.
 
     *Returned*: d. *Metric*: for the multinomials; for the Gaussians zero between measures of equal moments. *Negative
     type*: :math:`d^2` is conditionally negative definite for the multinomials, for the diagonal Gaussians and for

@@ -25,6 +25,8 @@ Statistics: TypeAlias = int | Callable[[FloatArray], Any] | tuple[Callable[[Floa
 INTERVALS = {1: 256, 2: 96, 3: 32}
 #: Grid points above which memory and time are out of hand.
 LARGEST_GRID = 1 << 19
+#: Statistics and their products on all grid points (256 MB).
+LARGEST_TABLE = 1 << 25
 #: A statistic that the others explain up to this part of its norm is not a new one.
 DEPENDENT = 1e-8
 
@@ -137,6 +139,11 @@ class Family:
 
         points, weights = clenshaw_curtis.box(*self._box(dim), self._intervals(dim))
         values = self.evaluate(points)
+        if values.size * (values.shape[1] + 3) / 2 > LARGEST_TABLE:
+            raise InvalidParameterError(
+                f"`statistics` or `intervals` must be fewer: {values.shape[1]} statistics and their products on "
+                f"{len(points)} grid points do not fit into memory."
+            )
         uniform = weights[:, 0] / weights[:, 0].sum()
         centre = uniform @ values
         scaled = np.sqrt(uniform)[:, None] * (values - centre)
