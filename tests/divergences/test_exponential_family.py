@@ -164,6 +164,7 @@ def test_order_splitting_mass_and_tiles_do_not_matter(family):
         ([[[0.1, 0.7]] * 3], "coordinate 0 does not vary"),
         ([[[0.0, 0.1], [1.0, 0.1], [2.0, 0.1]]], "coordinate 1 does not vary"),
         ([[[1e8, 0.0], [1e8, 1.0]]], "coordinate 0 does not vary"),
+        ([[[0.7, 0.0], [0.7 + 1e-15, 1.0], [0.7 - 1e-15, 2.0]]], "coordinate 0 does not vary"),
         ([[[0.0, 1.0], [3.0, 7.0]]], "its 2 atoms span less than all 2 dimensions"),
         ([[[x, 0.1 * x + 1e6] for x in (0.1, 0.2, 0.7, 0.9)]], "its 4 atoms span less than all 2 dimensions"),
     ],
@@ -293,6 +294,20 @@ def test_exact_multinomial_needs_one_support():
         jensen(Measures.from_samples([[0.0], [1.0]]), "multinomial-exact")
     with pytest.raises(UnsuitableDataError, match="`X` and `Y` must share one finite support"):
         jensen(positive(2, 3), "multinomial-exact", Y=positive(2, 4))
+
+
+@pytest.mark.parametrize("family", ["multinomial", "multinomial-exact"])
+def test_equal_histograms_are_at_distance_zero(family):
+    X = sparse(30, 60)
+    twin = Measures.from_histograms(np.vstack([dense(X), np.ones(60)]), np.arange(60.0))
+    assert_array_equal(np.diagonal(jensen(X, family, Y=twin)), 0.0)
+
+
+def dense(X):
+    H = np.zeros((len(X), len(X.support.points)))
+    for row, mu in zip(H, X, strict=True):
+        row[mu.points[:, 0].astype(int)] = mu.weights
+    return H
 
 
 def test_multinomials_in_tiles():

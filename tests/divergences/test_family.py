@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import exponential_families as oracle
 
 from kermes import Engine, Measures, kernels, pairwise
+from kermes.core import log_partition, status
 from kermes.divergences import ExponentialFamily, Family
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 
@@ -149,6 +150,22 @@ def test_atoms_outside_the_box_are_refused():
         jensen(X, Family(1, -2.0, 2.0))
     with pytest.raises(UnsuitableDataError, match="`low` must have one number for each of 1 axes"):
         jensen(X, Family(1, (0.0, 0.0), (4.0, 4.0)))
+
+
+def test_pairs_find_the_density_from_a_bad_start():
+    """The mean of the parameters of two narrow bells is a narrow bell between them, where Newton's method gets lost."""
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples(0.3 * rng.normal(size=(20, 30)) + rng.uniform(-2, 2, size=(20, 1)))
+    basis = Family(4, -6.0, 6.0).basis(1)
+    moments = X.expectation((Family(4, -6.0, 6.0).evaluate(X.points) - basis.centre) @ basis.transform)
+    own = log_partition.fit(basis.grid, moments, np.zeros_like(moments)).theta
+    i, j = np.triu_indices(20, 1)
+    cold, warm = (
+        log_partition.fit(basis.grid, (moments[i] + moments[j]) / 2, start)
+        for start in (np.zeros((len(i), 4)), (own[i] + own[j]) / 2)
+    )
+    assert (warm.status == status.OK).all()
+    assert_allclose(warm.entropy, cold.entropy, atol=1e-10)
 
 
 def test_tiles_order_and_twins_do_not_matter():

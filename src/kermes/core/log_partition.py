@@ -13,8 +13,8 @@ import numpy as np
 from .._typing import FloatArray
 from .status import OK, UNCONVERGED
 
-#: Stop when Newton's model promises to lower the entropy by less than half of this; that half is taken off.
-DECREMENT = 1e-11
+#: Stop when Newton's model promises to lower the entropy by less than half of this.
+DECREMENT = 1e-13
 #: Evaluations of psi per moment vector; moments well inside take 5 to 10.
 EVALUATIONS = 100
 #: Grid values held at once (4 MB).
@@ -108,7 +108,7 @@ def _newton(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:
         active = active[(status[active] != OK) & ~lost]
         if not len(active):
             break
-    return Fit(theta, value + 0.5 * slope, error, status)
+    return Fit(theta, value, error, status)
 
 
 def _direction(gradient: FloatArray, hessian: FloatArray) -> tuple[FloatArray, FloatArray]:

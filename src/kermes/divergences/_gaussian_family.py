@@ -69,7 +69,8 @@ class GaussianFamily(Jensen):
         """Compute the moments, and refuse measures whose covariance is singular."""
         from ..core import log_det
 
-        means, centred = _centre(X)
+        means = X.expectation(X.points)
+        centred = X.points - np.repeat(means, X.sizes, axis=0)
         with np.errstate(over="ignore", under="ignore"):  # checked next
             variances = X.expectation(centred**2)
         _check_spread(X, variances)
@@ -117,18 +118,6 @@ class GaussianFamily(Jensen):
         """A logarithm per axis, or a Cholesky factorisation."""
         d = float(X.dim)
         return 20.0 * d if self.diagonal else d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
-
-
-def _centre(X: Measures) -> tuple[FloatArray, FloatArray]:
-    """Return the means (n, d) and all atoms minus the mean of their measure.
-
-    Centred twice: the second mean is computed at the scale of the spread, not of the coordinates.
-    """
-    sizes = X.sizes
-    first = X.expectation(X.points)
-    centred = X.points - np.repeat(first, sizes, axis=0)
-    second = X.expectation(centred)
-    return first + second, centred - np.repeat(second, sizes, axis=0)
 
 
 def _covariances(X: Measures, centred: FloatArray) -> FloatArray:
