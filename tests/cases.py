@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import concentration, embeddings, entropic, gaussians, transport
+from tests.oracles import concentration, embeddings, entropic, exponential_families, gaussians, transport
 
-from kermes import divergences, ground, kernels
+from kermes import Measures, divergences, ground, kernels
 from kermes.divergences import Divergence
 
 
@@ -121,7 +121,89 @@ DIVERGENCES += [
 ]
 
 
-POINT_def _exponential_case(name, *args, dims=(1, 2), **options):
+POINT_KERNELS = [
+    ("linear", ground.Linear(), lambda x, y: x @ y),
+    ("gaussian", ground.Gaussian(gamma=0.6), lambda x, y: np.exp(-0.6 * (x - y) @ (x - y))),
+    ("polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2),
+    ("laplacian", ground.Laplacian(0.7), lambda x, y: np.exp(-0.7 * np.abs(x - y).sum())),
+]
+
+
+def _feature_space_cases(name, kernel, k):
+    """Divergences of moments in the feature space of a point kernel k."""
+
+    def gap(x, y):
+        return max(k(x, x) + k(y, y) - 2 * k(x, y), 0.0)
+
+    def log_det(points, weights):
+        return concentration.centred_log_det(points, weights, k, 0.05)
+
+    yield Case(
+        f"variance-{name}",
+        divergences.GeneralizedVariance(0.05, kernel),
+        lambda mu, nu: np.sqrt(max(concentration.jensen(mu, nu, log_det), 0.0)),
+        lambda x, y: np.sqrt(0.5 * np.log1p(gap(x, y) / 4 / 0.05)),  # one direction, of variance gap / 4
+        atol=2e-7,
+    )
+    yield Case(
+        f"bhattacharyya-{name}",
+        divergences.Bhattacharyya(0.2, kernel),
+        lambda mu, nu: gaussians.bhattacharyya(mu, nu, k, 0.2),
+        lambda x, y: np.sqrt(gap(x, y) / (8 * 0.2)),
+        atol=1e-6,
+    )
+    yield Case(
+        f"gaussian-wasserstein-{name}",
+        divergences.GaussianWasserstein(kernel),
+        lambda mu, nu: gaussians.wasserstein(mu, nu, k),
+        lambda x, y: np.sqrt(gap(x, y)),
+        atol=2e-6,
+    )
+    yield Case(
+        f"gaussian-kl-{name}",
+        divergences.GaussianKL(kernel, reg=0.2),
+        lambda mu, nu: gaussians.kl(mu, nu, k, 0.2),
+        lambda x, y: np.sqrt(gap(x, y) / 0.2 / 2),
+        atol=2e-6,
+    )
+
+
+DIVERGENCES += [case for kernel in POINT_KERNELS for case in _feature_space_cases(*kernel)]
+
+
+def _family_case(name, family, entropy, dims, atol):
+    def oracle(mu, nu):
+        return np.sqrt(max(1.5 * exponential_families.jensen(mu, nu, entropy), 0.0))
+
+    def on_diracs(x, y):
+        return oracle(*Measures.from_samples([x[None], y[None]]))
+
+    return Case(name, divergences.ExponentialFamily(family, beta=1.5), oracle, on_diracs, dims, atol)
+
+
+DIVERGENCES += [
+    _family_case("family-multinomial", "multinomial", exponential_families.shannon, (1, 2, 5), 1e-7),
+    _family_case(
+        "family-degree-1",
+        divergences.Family(1, -5.0, 6.0, intervals=32),
+        exponential_families.truncated_exponentials(-5.0, 6.0),
+        (1, 2),
+        2e-6,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class KernelCase:
+    """A kernel on measures, the dimensions it takes, and the parameter that may scale it without harm, if any."""
+
+    name: str
+    kernel: Any
+    dims: tuple[int, ...] = field(default=(1, 2))
+    scale: str | None = None
+
+
+def _exponential_case(name, *args, dims=(1, 2), **options):
     return KernelCase(name, kernels.Exponential(*args, **options), dims, scale="length_scale")
 
 
@@ -131,6 +213,7 @@ KERNELS = [
     _exponential_case("exp-sliced", divergences.SlicedWasserstein(n_slices=9), 0.5),
     _exponential_case("exp-euclidean", divergences.Euclidean(), 0.4, power=1.5),
     _exponential_case("exp-mmd", divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5),
+    _exponential_case("exp-multinomial", divergences.ExponentialFamily("multinomial"), 0.9),
     _exponential_case("exp-fixed", divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
     KernelCase("igv-line", kernels.IGV(0.1, power=0.3, power_bounds=(1e-2, 1e2)), dims=(1,), scale="power"),
     KernelCase("igv-linear", kernels.IGV(0.1)),

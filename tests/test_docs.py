@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import kermes
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kermes.__path__, "kermes."))
 README = Path(__file__).parents[1] / "README.md"
+EXTENDING = README.parent / "docs" / "extending.md"
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -28,3 +30,23 @@ def test_readme_example(capsys):
     exec(compile(code, str(README), "exec"), {})
     assert blocks[position + 1][0] == "text"
     assert capsys.readouterr().out.strip() == blocks[position + 1][1].strip()
+
+
+def test_extending_examples(capsys):
+    """Every Python block of the page runs, prints the text block that follows it, and keeps its promises."""
+    blocks = re.findall(r"```(\w+)\n(.*?)```", EXTENDING.read_text(), flags=re.DOTALL)
+    names = {"__name__": "extending"}
+    for i, (language, body) in enumerate(blocks):
+        if language == "python":
+            exec(compile(body, str(EXTENDING), "exec"), names)
+            follows = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
+            assert capsys.readouterr().out.strip() == (follows[1].strip() if follows[0] == "text" else "")
+    X = kermes.Measures.from_samples(np.random.default_rng(0).normal(size=(15, 4, 2)) * np.arange(1, 16)[:, None, None])
+    gaps = kermes.pairwise(X, divergence=names["MeanDistance"](), squared=True)
+    assert_allclose(gaps[0, 1], ((X[0].points.mean(axis=0) - X[1].points.mean(axis=0)) ** 2).sum())
+    h, (x, y) = names["LogMeanDistance"](), (X[0].points, X[1].points)
+    uniform = np.full(4, 0.25)
+    assert_allclose(h.of_mean(x, uniform, y, uniform), h.value(np.vstack([x, y]), np.full(8, 0.125)))
+    for t in (0.1, 1.0, 7.3):
+        kernel = kermes.kernels.Semigroup(names["JensenDifference"](h), t=t)
+        assert np.linalg.eigvalsh(kernel(X)).min() > -1e-12

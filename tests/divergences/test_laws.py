@@ -10,7 +10,7 @@ from sklearn.base import clone
 from tests import strategies
 from tests.cases import DIVERGENCES, each_dim
 
-from kermes import Engine, Measures, datasets, pairwise
+from kermes import Engine, Measures, datasets, divergences, ground, pairwise
 from kermes.measures import as_measures
 
 ENGINE = Engine("serial", memo=False)
@@ -127,9 +127,8 @@ def test_is_a_value(case, dim):
     copy = pickle.loads(pickle.dumps(divergence))
     assert copy == divergence
     assert hash(copy) == hash(divergence)
-    assert eval(repr(divergence), vars(__import__("kermes.ground", fromlist=["_"])) | {
-        type(divergence).__name__: type(divergence)
-    }) == divergence  # fmt: skip
+    names = vars(ground) | {"Family": divergences.Family, type(divergence).__name__: type(divergence)}
+    assert eval(repr(divergence), names) == divergence
 
 
 @cases

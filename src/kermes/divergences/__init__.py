@@ -10,6 +10,8 @@ from __future__ import annotations
 from ._base import Claims, Divergence
 from .bhattacharyya import Bhattacharyya
 from .euclidean import Euclidean
+from .exponential_family import ExponentialFamily
+from .family import Family
 from .gaussian_kl import GaussianKL
 from .gaussian_wasserstein import GaussianWasserstein
 from .generalized_variance import GeneralizedVariance
@@ -26,6 +28,8 @@ __all__ = [
     "Claims",
     "Divergence",
     "Euclidean",
+    "ExponentialFamily",
+    "Family",
     "Functional",
     "GaussianKL",
     "GaussianWasserstein",

@@ -1,0 +1,155 @@
+"""Jensen differences of the entropy of the Gaussian density that fits a measure best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..exceptions import UnsuitableDataError
+from ..measures import Measures
+from ._base import Claims, empty_tile
+from .jensen import Jensen
+
+#: Smallest eigenvalue of a correlation matrix that is not taken for rounding; log-determinants then keep 6 digits.
+SINGULAR = 1e-10
+#: A standard deviation below this part of the coordinates themselves is taken for rounding.
+NO_SPREAD = 1e-13
+#: ln(2 pi e): twice the entropy of a standard normal variable.
+UNIT = float(np.log(2.0 * np.pi)) + 1.0
+
+
+class _Full(NamedTuple):
+    """Means (n, d), covariances (n, d, d) and h (n,)."""
+
+    means: FloatArray
+    covariances: FloatArray
+    values: FloatArray
+
+
+class _Diagonal(NamedTuple):
+    """Means (n, d), standard deviations (n, d) and h (n,)."""
+
+    means: FloatArray
+    deviations: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class GaussianFamily(Jensen):
+    """h = 2 beta times the entropy (1/2) ln((2 pi e)^d |S|), with the full covariance S or its diagonal."""
+
+    beta: float
+    diagonal: bool
+
+    def claims(self, dim: int) -> Claims:
+        """Negative definite axis by axis; with a full covariance only some powers are known."""
+        if self.diagonal or dim == 1:
+            return Claims(
+                False, 2.0,
+                "variances of means are negative definite, and so are their logarithms (Gamma integral of v^-p, p > 0);"
+                " zero between measures of equal means and variances",
+            )  # fmt: skip
+        return Claims(
+            False, None,
+            "a metric of means and covariances (the S-divergence of augmented second moments, Sra 2016); zero between "
+            "measures that share both",
+        )  # fmt: skip
+
+    def semigroup_definite(self, t: float, dim: int) -> bool | None:
+        """Return True where |S|^(-beta t) is a Gaussian or Wishart integral of positive definite kernels."""
+        power = self.beta * t
+        if (2.0 * power).is_integer() or power > (dim - 1) / 2.0:
+            return True
+        return super().semigroup_definite(t, dim)
+
+    def prepare(self, X: Measures, context: None) -> _Full | _Diagonal:
+        """Compute the moments, and refuse measures whose covariance is singular."""
+        from ..core import log_det
+
+        means = X.expectation(X.points)
+        centred = X.points - np.repeat(means, X.sizes, axis=0)
+        with np.errstate(over="ignore", under="ignore"):  # checked next
+            variances = X.expectation(centred**2)
+        _check_spread(X, variances)
+        if self.diagonal or X.dim == 1:
+            return _Diagonal(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+        covariances = _covariances(X, centred)
+        _check_rank(X, covariances)
+        values = np.empty(len(X))
+        log_det.half_log_dets(covariances, values)
+        return _Full(means, covariances, self._entropies(values, X.dim))
+
+    def values(self, A: _Full | _Diagonal) -> FloatArray:
+        """Return what ``prepare`` computed."""
+        return A.values
+
+    def mean_values(
+        self, A: _Full | _Diagonal, B: _Full | _Diagonal, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> FloatArray:
+        """Return h of the means."""
+        from ..core import log_det
+
+        out = empty_tile(rows, cols)
+        if isinstance(A, _Full) and isinstance(B, _Full):
+            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, triangle, out)
+            return self._entropies(out, A.means.shape[1])
+        apart = 0.5 * (A.values[rows][:, None] + B.values[cols][None])
+        return apart + self.tile(A, B, rows, cols, triangle)[0]
+
+    def tile(
+        self, A: _Full | _Diagonal, B: _Full | _Diagonal, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> tuple[FloatArray, None]:
+        """Return J; axis by axis without a difference of logarithms."""
+        from ..core import log_det
+
+        if not isinstance(A, _Diagonal) or not isinstance(B, _Diagonal):
+            return super().tile(A, B, rows, cols, triangle)
+        out = empty_tile(rows, cols)
+        log_det.log_variance_gaps(A.means, A.deviations, rows, B.means, B.deviations, cols, triangle, out)
+        return self.beta * out, None
+
+    def _entropies(self, half_log_dets: FloatArray, dim: int) -> FloatArray:
+        return self.beta * (UNIT * dim + 2.0 * half_log_dets)
+
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
+        """A logarithm per axis, or a Cholesky factorisation."""
+        d = float(X.dim)
+        return 20.0 * d if self.diagonal else d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
+
+
+def _covariances(X: Measures, centred: FloatArray) -> FloatArray:
+    scaled = np.sqrt(X.probabilities)[:, None] * centred
+    out = np.empty((len(X), X.dim, X.dim))
+    for i in range(len(X)):
+        atoms = scaled[X.offsets[i] : X.offsets[i + 1]]
+        out[i] = atoms.T @ atoms
+    return out
+
+
+def _check_spread(X: Measures, variances: FloatArray) -> None:
+    if not np.isfinite(variances).all():
+        raise UnsuitableDataError("the second moments of the points overflow; divide the coordinates by a common unit.")
+    largest = np.maximum.reduceat(np.abs(X.points), X.offsets[:-1], axis=0)
+    flat = variances <= (NO_SPREAD * largest) ** 2
+    if flat.any():
+        i, axis = np.argwhere(flat)[0]
+        raise _degenerate(X, int(i), f"its coordinate {axis} does not vary")
+
+
+def _check_rank(X: Measures, covariances: FloatArray) -> None:
+    deviations = np.sqrt(np.einsum("ijj->ij", covariances))
+    correlations = covariances / (deviations[:, :, None] * deviations[:, None])
+    singular = np.linalg.eigvalsh(correlations)[:, 0] <= SINGULAR
+    if singular.any():
+        i = int(np.argmax(singular))
+        raise _degenerate(X, i, f"its {X.sizes[i]} atoms span less than all {X.dim} dimensions")
+
+
+def _degenerate(X: Measures, i: int, reason: str) -> UnsuitableDataError:
+    return UnsuitableDataError(
+        f"measure {X.rows[i]} has a singular covariance ({reason}), so that its Gaussian density has no entropy. Leave "
+        "such measures out, give them more atoms, or use divergences.GeneralizedVariance, which regularises."
+    )
