@@ -11,6 +11,7 @@ from ._base import Claims, Divergence
 from .euclidean import Euclidean
 from .generalized_variance import GeneralizedVariance
 from .jensen import Functional, Jensen, JensenDifference
+from .jensen_shannon import JensenShannon
 from .mmd import MMD
 from .precomputed import Precomputed
 from .sinkhorn import Sinkhorn
@@ -26,6 +27,7 @@ __all__ = [
     "GeneralizedVariance",
     "Jensen",
     "JensenDifference",
+    "JensenShannon",
     "Precomputed",
     "Sinkhorn",
     "SlicedWasserstein",
