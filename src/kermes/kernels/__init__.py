@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from ._base import MeasureKernel
+from .entropy import Entropy
 from .exponential import Exponential
 from .mass_weighted import MassWeighted
 from .semigroup import IGV, Semigroup
 
-__all__ = ["IGV", "Exponential", "MassWeighted", "MeasureKernel", "Semigroup"]
+__all__ = ["IGV", "Entropy", "Exponential", "MassWeighted", "MeasureKernel", "Semigroup"]
