@@ -7,9 +7,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import foundation, transport
+from . import foundation, semigroup, transport
 
-ROWS = {**foundation.ROWS, **transport.ROWS}
+ROWS = {**foundation.ROWS, **transport.ROWS, **semigroup.ROWS}
 
 
 def main(names: list[str]) -> int:

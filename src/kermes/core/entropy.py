@@ -48,21 +48,21 @@ def divided(p, q):
 
 
 @tile_core
-def joint_sum(p, q, start, stop):
-    """Return sum_k u ln u of u = p + q."""
+def joint_sum(a, i, b, j, start, stop):
+    """Return sum_k u ln u of u = a[i] + b[j]. (Rows by number: views of them are counted, which takes time.)"""
     total = 0.0
     for k in range(start, stop):
-        u = p[k] + q[k]
+        u = a[i, k] + b[j, k]
         total += u * log(u)
     return total
 
 
 @tile_core
-def divided_sum(p, q, start, stop):
+def divided_sum(a, i, b, j, start, stop):
     """Return J over start:stop, term by term."""
     total = 0.0
     for k in range(start, stop):
-        total += divided(p[k], q[k])
+        total += divided(a[i, k], b[j, k])
     return total
 
 
@@ -82,10 +82,8 @@ def own_sums(values, half, out):
 
 
 @tile_core
-def block_pair(a, i0, i1, b, j0, j1, half, divide):
+def block_pair(values_a, ids_a, own_a, i0, i1, values_b, ids_b, own_b, j0, j1, half, divide):
     """Return J of one pair of vectors, over both parts of their blocks; ``divide`` sums term by term."""
-    values_a, ids_a, own_a = a
-    values_b, ids_b, own_b = b
     width = values_a.shape[1]
     first = 0.0
     second = 0.0
@@ -99,24 +97,24 @@ def block_pair(a, i0, i1, b, j0, j1, half, divide):
             second += 0.5 * LN2 * own_b[j0, 1, 0]
             j0 += 1
         else:
-            p = values_a[i0]
-            q = values_b[j0]
             if divide:
-                first += divided_sum(p, q, 0, half)
-                second += divided_sum(p, q, half, width)
+                first += divided_sum(values_a, i0, values_b, j0, 0, half)
+                second += divided_sum(values_a, i0, values_b, j0, half, width)
             else:
-                first += 0.5 * (own_a[i0, 0, 1] + own_b[j0, 0, 1] - joint_sum(p, q, 0, half))
-                second += 0.5 * (own_a[i0, 1, 1] + own_b[j0, 1, 1] - joint_sum(p, q, half, width))
+                joint = joint_sum(values_a, i0, values_b, j0, 0, half)
+                first += 0.5 * (own_a[i0, 0, 1] + own_b[j0, 0, 1] - joint)
+                joint = joint_sum(values_a, i0, values_b, j0, half, width)
+                second += 0.5 * (own_a[i0, 1, 1] + own_b[j0, 1, 1] - joint)
             i0 += 1
             j0 += 1
     return first, second
 
 
 @tile_core
-def block_tile(a, off_a, rows, b, off_b, cols, half, triangle, out, gap):
+def block_tile(values_a, ids_a, own_a, off_a, rows, values_b, ids_b, own_b, off_b, cols, half, triangle, out, gap):
     """Fill out[i, j] = J, and gap[i, j] = |J over the first parts - J over the second parts|.
 
-    ``a`` and ``b`` are (values (T, width), ids (T,), own sums (T, 2, 2)); vector i owns blocks off[i]:off[i + 1].
+    Vector i owns the blocks off[i]:off[i + 1] of values (T, width), ids (T,) and own sums (T, 2, 2).
     """
     for i in range(len(rows)):
         i0 = off_a[rows[i]]
@@ -124,9 +122,9 @@ def block_tile(a, off_a, rows, b, off_b, cols, half, triangle, out, gap):
         for j in range(i + 1 if triangle else 0, len(cols)):
             j0 = off_b[cols[j]]
             j1 = off_b[cols[j] + 1]
-            first, second = block_pair(a, i0, i1, b, j0, j1, half, False)
+            first, second = block_pair(values_a, ids_a, own_a, i0, i1, values_b, ids_b, own_b, j0, j1, half, False)
             if first + second < CANCELLED:
-                first, second = block_pair(a, i0, i1, b, j0, j1, half, True)
+                first, second = block_pair(values_a, ids_a, own_a, i0, i1, values_b, ids_b, own_b, j0, j1, half, True)
             out[i, j] = first + second
             gap[i, j] = abs(first - second)
 

@@ -1,7 +1,7 @@
 """A logarithm that vectorises, the companion of ``exp``.
 
 LLVM cannot vectorise calls to libm's ``log``; this one is straight-line arithmetic, with a relative error below
-4e-16 for every normal number. Like ``exp`` it saturates and never returns inf or nan for x >= 0, so that
+5e-16 for every normal number. Like ``exp`` it saturates and never returns inf or nan for x >= 0, so that
 ``x * log(x)`` is 0 at 0 without a branch. It is compiled on its own terms, since a caller may reorder sums.
 """
 
@@ -13,9 +13,7 @@ from .jit import strict_core
 
 #: Smallest normal number; all below it, 0 included, count as it.
 SMALLEST = 2.2250738585072014e-308
-# ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**20.
-LN2_HIGH = 6.93147180369123816490e-01
-LN2_LOW = 1.90821492927058770002e-10
+LN2 = 0.6931471805599453
 # Bit patterns. Numbers are cut at sqrt(1/2), so that the mantissa comes out in [sqrt(1/2), sqrt(2)).
 CUT = np.uint64(0x3FE6A09E667F3BCD)
 ONE_LESS_CUT = np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
@@ -35,17 +33,12 @@ def log(x):
     f = np.uint64((bits & MANTISSA) + CUT).view(np.float64) - 1.0  # x = 2**k (1 + f)
     s = f / (2.0 + f)  # ln(1 + f) = 2 artanh(s), |s| < 0.172
     z = s * s
-    # Taylor series of 2 artanh(s) / s - 2; the next term is below 1e-17.
-    p = 2.0 / 21.0
-    p = p * z + 2.0 / 19.0
-    p = p * z + 2.0 / 17.0
-    p = p * z + 2.0 / 15.0
-    p = p * z + 2.0 / 13.0
-    p = p * z + 2.0 / 11.0
-    p = p * z + 2.0 / 9.0
-    p = p * z + 2.0 / 7.0
-    p = p * z + 2.0 / 5.0
-    p = p * z + 2.0 / 3.0
-    # 2 s = f - f**2 / 2 + s f**2 / 2 keeps the leading term f exact.
-    half = 0.5 * f * f
-    return k * LN2_HIGH - ((half - (s * (half + p * z) + k * LN2_LOW)) - f)
+    # (2 artanh(s) / s - 2) / z, interpolated at seven Chebyshev points of [0, 0.02945]: off by 3e-16.
+    p = 0.1461703754879165
+    p = p * z + 0.1533167403016786
+    p = p * z + 0.18182890556695602
+    p = p * z + 0.2222221111514416
+    p = p * z + 0.2857142862609589
+    p = p * z + 0.3999999999989924
+    p = p * z + 0.666666666666667
+    return k * LN2 + s * (2.0 + p * z)

@@ -108,7 +108,7 @@ def divergence_tile(
 
     out, gap = empty_tile(rows, cols), empty_tile(rows, cols)
     entropy.block_tile(
-        (A.values, A.ids, A.own), A.offsets, rows, (B.values, B.ids, B.own), B.offsets, cols, A.half, triangle, out, gap
+        A.values, A.ids, A.own, A.offsets, rows, B.values, B.ids, B.own, B.offsets, cols, A.half, triangle, out, gap
     )
     return out, gap
 

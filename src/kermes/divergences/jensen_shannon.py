@@ -21,8 +21,8 @@ from .jensen import Jensen
 
 __all__ = ["JensenShannon"]
 
-#: Entries of a dense sum that cost as much as one of a sparse one.
-DENSE_FACTOR = 1.5
+#: Entries of a dense sum that cost as much as one of a sparse one (between 1.5 and 2 for 64 to 784 bins).
+DENSE_FACTOR = 1.75
 
 
 class _Route(NamedTuple):
