@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import embeddings, entropic, transport
+from tests.oracles import embeddings, entropic, shannon, transport
 
 from kermes import divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -121,13 +121,28 @@ DIVERGENCES += [
 ]
 
 
+def _smoothed_case(sigma, dims):
+    return Case(
+        f"jensen-shannon-{sigma}",
+        divergences.JensenShannon(smoothing=ground.Gaussian(sigma=sigma)),
+        lambda mu, nu: shannon.smoothed(mu, nu, sigma),
+        lambda x, y: np.sqrt(shannon.smoothed_diracs(distance(x, y) / sigma)),
+        dims=dims,
+        atol=1e-8,
+    )
+
+
+DIVERGENCES += [_smoothed_case(0.9, (1, 2))]
+
+
 @dataclass(frozen=True)
 class KernelCase:
-    """A kernel on measures and the dimensions it takes."""
+    """A kernel on measures, the dimensions it takes, and the parameter that scales it."""
 
     name: str
     kernel: Any
     dims: tuple[int, ...] = field(default=(1, 2))
+    scale: str = "length_scale"
 
 
 KERNELS = [
@@ -140,6 +155,7 @@ KERNELS = [
         "exp-fixed",
         kernels.Exponential(divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
     ),
+    KernelCase("entropy", kernels.Entropy(2.0, smoothing=ground.Gaussian(sigma=0.5)), scale="t"),
 ]
 
 
