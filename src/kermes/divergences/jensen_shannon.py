@@ -68,7 +68,7 @@ class JensenShannon(Jensen):
 
     *Accuracy*: without smoothing, a relative error of about 1e-12, also for nearly equal measures. With smoothing J is
     an integral: over a lattice in up to three dimensions (error below 1e-6), over at most 131072 Sobol points beyond,
-    or where a lattice would take more than 512 MB (2e-3). Pairs that do not reach this are counted in a warning, and
+    or where a lattice would take more than 512 MB (5e-3). Pairs that do not reach this are counted in a warning, and
     ``pairwise(..., return_info=True)`` returns the estimated error of each J in ``info.error``. The nodes depend on all
     measures of a call: the same pair in another call differs within these errors. All values of a call are those of
     probability vectors on common nodes, so that the laws above hold to rounding.
