@@ -1,11 +1,12 @@
 """One list of divergences and one of kernels; every law runs over each of them."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import concentration, embeddings, entropic, exponential_families, gaussians, transport
+from tests.oracles import concentration, embeddings, entropic, exponential_families, gaussians, shannon, transport
 
 from kermes import Measures, divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -193,6 +194,21 @@ DIVERGENCES += [
 ]
 
 
+def _smoothed_case(sigma, dims):
+    return Case(
+        f"jensen-shannon-{sigma}",
+        divergences.JensenShannon(smoothing=ground.Gaussian(sigma=sigma)),
+        lambda mu, nu: shannon.smoothed(mu, nu, sigma),
+        lambda x, y: np.sqrt(shannon.smoothed_diracs(distance(x, y) / sigma)),
+        dims=dims,
+        atol=1e-8,
+    )
+
+
+# The thousands of nodes in the plane take the interpreter a minute.
+DIVERGENCES += [_smoothed_case(0.9, (1,) if os.environ.get("NUMBA_DISABLE_JIT") == "1" else (1, 2))]
+
+
 @dataclass(frozen=True)
 class KernelCase:
     """A kernel on measures, the dimensions it takes, and the parameter that may scale it without harm, if any."""
@@ -245,6 +261,7 @@ KERNELS += [
     KernelCase(
         "mixture-bumps", kernels.SemigroupMixture(kernels.Bumps(np.linspace(-1, 1, 9)[:, None], 0.4)), dims=(1,)
     ),
+    KernelCase("entropy", kernels.Entropy(2.0, smoothing=ground.Gaussian(sigma=0.5)), scale="t"),
 ]
 
 

@@ -22,24 +22,25 @@ def test_half_log_det_of_means(d):
     for i, row in enumerate(rows):
         for j, col in enumerate(cols):
             gap = means[row] - other_means[col]
-            expected[i, j] = 0.5 * np.linalg.slogdet((C[row] + D[col]) / 2 + np.outer(gap, gap) / 4)[1]
+            expected[i, j] = 0.5 * np.linalg.slogdet((C[row] + D[col]) / 2 + np.outer(gap, gap) / 4 + np.eye(d) / 2)[1]
     for triangle in (False, True):
         out = np.zeros((3, 3))
-        log_det.half_log_det_means(means, C, rows, other_means, D, cols, triangle, out)
+        log_det.half_log_det_means(means, C, rows, other_means, D, cols, 0.5, triangle, out)
         assert_allclose(out, np.triu(expected, 1) if triangle else expected, rtol=1e-12)
 
 
 def test_half_log_dets_leave_the_input_alone():
     C = moments(3, 4)[1]
     before, out = C.copy(), np.empty(3)
-    log_det.half_log_dets(C, out)
+    log_det.half_log_dets(C, 0.0, out)
     assert_array_equal(C, before)
     assert_allclose(out, 0.5 * np.linalg.slogdet(C)[1], rtol=1e-12)
 
 
 def test_indefinite_is_nan():
-    assert np.isnan(log_det.half_log_det(np.array([[1.0, 2.0], [2.0, 1.0]])))
-    assert np.isnan(log_det.half_log_det(np.array([[np.nan]])))
+    out = np.empty(3)
+    log_det.half_log_dets(np.array([[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]], np.eye(2)]), 0.0, out)
+    assert_array_equal(np.isnan(out), [True, True, False])
 
 
 def test_log_variance_gaps_of_nearly_equal_measures():

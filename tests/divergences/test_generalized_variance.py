@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from tests.oracles import concentration
 
 from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.divergences import _factors as factors_module
 from kermes.divergences import _features as features_module
 from kermes.divergences import generalized_variance as module
 from kermes.exceptions import InvalidParameterError
@@ -59,7 +60,7 @@ def test_routes_agree(monkeypatch):
     assert_allclose(jensen(X, D), support, atol=1e-13)
     assert D.context(free(X), free(X)).table is None
     assert_allclose(jensen(free(X), D), support, atol=1e-13)
-    monkeypatch.setattr(module, "FACTOR_BYTES", 0)  # factors are computed again for every row
+    monkeypatch.setattr(factors_module, "FACTOR_BYTES", 0)  # factors are computed again for every row
     assert_allclose(jensen(free(X), D), support, atol=1e-13)
     monkeypatch.setattr(module, "FEWEST", 1)
     monkeypatch.setattr(module, "FACTOR", 1e-20)  # every determinant is free: the largest rank is chosen

@@ -6,118 +6,17 @@ e' = (0, sqrt b), and P the 2 x 2 matrix of the forms e N^-1 e, e N^-1 e', e' N^
 
     det(H / eta) = det N det P        and        (m - m') H^-1 (m - m') = 2 (P^-1_11 + P^-1_22 - 2 P^-1_12 - 2).
 
-So the Cholesky factor of N, with e and e' solved along as two more columns, gives everything. Its first block belongs
-to the first measure alone.
+So the Cholesky factor of N, and e and e' solved with it, give everything. Its first block belongs to the first measure
+alone; with it is prepared log det(I + S / eta), as for the generalised variance.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from .cholesky import factor, forward, pad
 from .jit import tile_core
-from .points import kernel_row
-
-
-@tile_core
-def eliminate(M):
-    """Turn M = [N | R], N symmetric of order len(M), into [U | U'^-1 R] with N = U'U, and return log det N.
-
-    Only the upper triangle of N is read and written. N - I is positive semidefinite: all pivots are at least 1, and one
-    below 1/2 is nothing but rounding; then the answer is nan.
-    """
-    width = M.shape[1]
-    log_det = 0.0
-    for p in range(len(M)):
-        row = M[p]
-        k = 0
-        while k + 4 <= p:  # four rows at a time: fewer loads and stores
-            c0, c1, c2, c3 = M[k, p], M[k + 1, p], M[k + 2, p], M[k + 3, p]
-            r0, r1, r2, r3 = M[k], M[k + 1], M[k + 2], M[k + 3]
-            for q in range(p, width):
-                row[q] -= c0 * r0[q] + c1 * r1[q] + c2 * r2[q] + c3 * r3[q]
-            k += 4
-        while k < p:
-            c0 = M[k, p]
-            r0 = M[k]
-            for q in range(p, width):
-                row[q] -= c0 * r0[q]
-            k += 1
-        pivot = row[p]
-        if not pivot > 0.5:
-            return np.nan
-        log_det += np.log(pivot)
-        scale = 1.0 / np.sqrt(pivot)
-        for q in range(p, width):
-            row[q] *= scale
-    return log_det
-
-
-@tile_core
-def fill_own(code, params, x, root, i0, i1, scale, M):
-    """Fill the upper triangle of N = I + scale T of the atoms i0:i1, and their roots in the column beside it.
-
-    ``root`` are the square roots of the weights; scale = 1 / eta for one measure, half of it in a pair.
-    """
-    n = i1 - i0
-    for p in range(n):
-        row = M[p, p:n]
-        kernel_row(code, params, x, i0 + p, x, i0 + p, i1, row)
-        factor = scale * root[i0 + p]
-        for q in range(n - p):
-            row[q] *= factor * root[i0 + p + q]
-        row[0] += 1.0
-        M[p, n] = root[i0 + p]
-
-
-@tile_core
-def column_form(M, u, v):
-    """Return the inner product of two columns."""
-    total = 0.0
-    for k in range(len(M)):
-        total += M[k, u] * M[k, v]
-    return total
-
-
-@tile_core
-def single(code, params, x, root, offsets, rows, eta, out):
-    """Fill out[i] = log det(I + S / eta) for the covariance operators S of the measures ``rows``."""
-    for i in rows:
-        n = offsets[i + 1] - offsets[i]
-        M = np.empty((n, n + 1))
-        fill_own(code, params, x, root, offsets[i], offsets[i + 1], 1.0 / eta, M)
-        log_det = eliminate(M)
-        out[i] = log_det + np.log(column_form(M, n, n))
-
-
-@tile_core
-def factor_own(code, params, x, root, i0, i1, scale):
-    """Return L^-1, L^-1 sqrt(a) and log det of the block N = LL' of one measure in a pair."""
-    n = i1 - i0
-    M = np.zeros((n, 2 * n + 1))
-    fill_own(code, params, x, root, i0, i1, scale, M)
-    for p in range(n):
-        M[p, n + 1 + p] = 1.0
-    log_det = eliminate(M)
-    return M[:, n + 1 :].copy(), M[:, n].copy(), log_det
-
-
-@tile_core
-def fill_cross(code, params, x, root_x, i0, i1, y, root_y, j0, j1, scale, out):
-    """Fill the block of N between the atoms j0:j1 of y (rows) and i0:i1 of x (columns)."""
-    for p in range(j1 - j0):
-        row = out[p]
-        kernel_row(code, params, y, j0 + p, x, i0, i1, row)
-        factor = scale * root_y[j0 + p]
-        for q in range(i1 - i0):
-            row[q] *= factor * root_x[i0 + q]
-
-
-@tile_core
-def subtract(M, product):
-    """Subtract a symmetric product from the upper triangle of M."""
-    for p in range(len(product)):
-        for q in range(p, len(product)):
-            M[p, q] -= product[p, q]
+from .variance import HALF, extend, place_atoms, start_row, widest
 
 
 @tile_core
@@ -128,62 +27,54 @@ def distance(p11, p12, p22, log_det):
 
 
 @tile_core
-def kernel_tile(code, params, x, root_x, off_x, log_x, rows, y, root_y, off_y, log_y, cols, eta, triangle, out):
-    """Fill out[i, j] with Bhattacharyya distances in the feature space of a point kernel.
-
-    With W = L^-1 N_12 for the factor L of the first block, the second block becomes N_22 - W'W; e = (sqrt a, 0) becomes
-    (z, -W'z) with z = L^-1 sqrt(a), and e' stays (0, sqrt b). Products are left to BLAS, which does them several
-    times as fast as loops.
-    """
-    scale = 0.5 / eta
+def kernel_tile(
+    code, params, eta,
+    x, x_ids, x_s, x_offsets, x_halves, x_values, keep, places, factors, inverses, solved, rows,
+    y, y_ids, y_s, y_offsets, y_values, cols, triangle, out,
+):  # fmt: skip
+    """Fill out[i, j] with Bhattacharyya distances in feature space; ``values`` are log det(I + S / eta) / 2."""
+    side = widest(x_offsets, rows) + widest(y_offsets, cols)
+    A, inverse, first, second = np.empty((side, side)), np.empty(side), np.empty(side), np.empty(side)
+    Z, Z_ids, Z_s = np.empty((x.shape[0], side)), np.empty(side, dtype=np.int64), np.empty(side)
+    scale = 2.0 * eta  # e = sqrt(2 eta) s
     for i in range(len(rows)):
-        i0 = off_x[rows[i]]
-        i1 = off_x[rows[i] + 1]
-        inverse, z, log_own = factor_own(code, params, x, root_x, i0, i1, scale)
-        norm = np.dot(z, z)
+        row = rows[i]
+        corner = start_row(
+            code, params, x, x_ids, x_s, x_offsets, row, keep, places, factors, inverses, solved,
+            Z, Z_ids, Z_s, A, inverse, first,
+        )  # fmt: skip
+        second[:corner] = 0.0
         for j in range(i + 1 if triangle else 0, len(cols)):
-            j0 = off_y[cols[j]]
-            j1 = off_y[cols[j] + 1]
-            m = j1 - j0
-            cross = np.empty((m, i1 - i0))
-            fill_cross(code, params, x, root_x, i0, i1, y, root_y, j0, j1, scale, cross)
-            solved = np.dot(cross, inverse.T)  # W'
-            M = np.empty((m, m + 2))
-            fill_own(code, params, y, root_y, j0, j1, scale, M)
-            subtract(M, np.dot(solved, solved.T))
-            M[:, m + 1] = -np.dot(solved, z)
-            log_det = log_own + eliminate(M)
-            p11 = norm + column_form(M, m + 1, m + 1)
-            p12 = column_form(M, m + 1, m)
-            p22 = column_form(M, m, m)
-            out[i, j] = distance(p11, p12, p22, log_det) - 0.25 * (log_x[rows[i]] + log_y[cols[j]])
+            start, stop = y_offsets[cols[j]], y_offsets[cols[j] + 1]
+            end = corner + (stop - start + 3) // 4 * 4
+            place_atoms(y, y_ids, y_s, start, stop, HALF, corner, end, Z, Z_ids, Z_s)
+            log_det = x_halves[row, 0] + extend(code, params, Z, Z_ids, Z_s, corner, end, A, inverse)
+            first[corner:end] = 0.0
+            second[corner:end] = Z_s[corner:end]
+            p11 = scale * (x_halves[row, 1] + forward(A, inverse, corner, end, first))
+            p22 = scale * forward(A, inverse, corner, end, second)
+            p12 = 0.0
+            for a in range(corner, end):
+                p12 += scale * first[a] * second[a]
+            out[i, j] = distance(p11, p12, p22, log_det) - 0.5 * (x_values[row] + y_values[cols[j]])
 
 
 @tile_core
-def gaussian_single(covariances, out):
-    """Fill out[i] = log det(I + C) for matrices C = S / eta."""
-    for i in range(len(covariances)):
-        M = covariances[i].copy()
-        for p in range(len(M)):
-            M[p, p] += 1.0
-        out[i] = eliminate(M)
-
-
-@tile_core
-def gaussian_tile(means_x, cov_x, log_x, rows, means_y, cov_y, log_y, cols, triangle, out):
+def gaussian_tile(means_x, cov_x, values_x, rows, means_y, cov_y, values_y, cols, triangle, out):
     """Fill out[i, j] with Bhattacharyya distances of Gaussians on R^d; means / sqrt(eta), covariances / eta."""
-    d = means_x.shape[1]
-    M = np.empty((d, d + 1))
+    size = means_x.shape[1]
+    side = (size + 3) // 4 * 4
+    A, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
     for i in range(len(rows)):
+        m, C = means_x[rows[i]], cov_x[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            mx = means_x[rows[i]]
-            my = means_y[cols[j]]
-            cx = cov_x[rows[i]]
-            cy = cov_y[cols[j]]
-            for p in range(d):
-                for q in range(p, d):
-                    M[p, q] = 0.5 * (cx[p, q] + cy[p, q])
-                M[p, p] += 1.0
-                M[p, d] = mx[p] - my[p]
-            log_det = eliminate(M)
-            out[i, j] = 0.5 * log_det + 0.125 * column_form(M, d, d) - 0.25 * (log_x[rows[i]] + log_y[cols[j]])
+            n, D = means_y[cols[j]], cov_y[cols[j]]
+            for a in range(size):
+                for b in range(a + 1):
+                    A[a, b] = 0.5 * (C[a, b] + D[a, b])
+                A[a, a] += 1.0
+                gap[a] = m[a] - n[a]
+            pad(A, size, side)
+            log_det = factor(A, inverse, 0, side)
+            square = forward(A, inverse, 0, size, gap)
+            out[i, j] = 0.5 * log_det + 0.125 * square - 0.5 * (values_x[rows[i]] + values_y[cols[j]])

@@ -9,52 +9,44 @@ import math
 
 import numpy as np
 
+from .cholesky import factor, pad
 from .jit import tile_core
 
 
 @tile_core
-def half_log_det(matrix):
-    """Return half the log-determinant of a positive definite matrix by Cholesky; its lower half is overwritten.
-
-    A pivot that is not positive gives nan.
-    """
-    total = 0.0
-    for r in range(matrix.shape[0]):
-        for c in range(r):
-            dot = matrix[r, c]
-            for k in range(c):
-                dot -= matrix[r, k] * matrix[c, k]
-            matrix[r, c] = dot / matrix[c, c]
-        pivot = matrix[r, r]
-        for k in range(r):
-            pivot -= matrix[r, k] * matrix[r, k]
-        if not pivot > 0.0:
-            return math.nan
-        matrix[r, r] = math.sqrt(pivot)
-        total += math.log(pivot)
-    return 0.5 * total
-
-
-@tile_core
-def half_log_dets(covariances, out):
-    """Fill out[i] = half the log-determinant of covariances[i]."""
+def half_log_dets(covariances, ridge, out):
+    """Fill out[i] = log det(C_i + ridge I) / 2; nan if it is not positive definite."""
+    size = covariances.shape[1]
+    side = (size + 3) // 4 * 4
+    A, inverse = np.empty((side, side)), np.empty(side)
     for i in range(len(out)):
-        out[i] = half_log_det(covariances[i].copy())
+        for a in range(size):
+            for b in range(a + 1):
+                A[a, b] = covariances[i, a, b]
+            A[a, a] += ridge
+        pad(A, size, side)
+        out[i] = 0.5 * factor(A, inverse, 0, side)
 
 
 @tile_core
-def half_log_det_means(means_a, cov_a, rows, means_b, cov_b, cols, triangle, out):
-    """Fill out[i, j] = half the log-determinant of the covariance of the mean of measures rows[i] and cols[j]."""
-    d = means_a.shape[1]
-    mixed = np.empty((d, d))
+def half_log_det_means(means_a, cov_a, rows, means_b, cov_b, cols, ridge, triangle, out):
+    """Fill out[i, j] = log det(C'' + ridge I) / 2, C'' the covariance of the mean of measures rows[i] and cols[j]."""
+    size = means_a.shape[1]
+    side = (size + 3) // 4 * 4
+    A, inverse, gap = np.empty((side, side)), np.empty(side), np.empty(size)
     for i in range(len(rows)):
         m, C = means_a[rows[i]], cov_a[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
             n, D = means_b[cols[j]], cov_b[cols[j]]
-            for r in range(d):
-                for c in range(r + 1):
-                    mixed[r, c] = 0.5 * (C[r, c] + D[r, c]) + 0.25 * (m[r] - n[r]) * (m[c] - n[c])
-            out[i, j] = half_log_det(mixed)
+            for a in range(size):
+                gap[a] = 0.5 * (m[a] - n[a])
+            for a in range(size):
+                target, c, d = A[a], C[a], D[a]
+                for b in range(a + 1):
+                    target[b] = 0.5 * (c[b] + d[b]) + gap[a] * gap[b]
+                target[a] += ridge
+            pad(A, size, side)
+            out[i, j] = 0.5 * factor(A, inverse, 0, side)
 
 
 @tile_core

@@ -23,6 +23,8 @@ from .points import kernel_row
 TABLE = -1
 #: The factor of s = sqrt(w / eta) in the mean of two measures, whose weights are halved.
 HALF = math.sqrt(0.5)
+#: Inverse root of the smallest pivot, 1/2, that is still taken for 1 and rounding.
+SMALLEST_ROOT = math.sqrt(2.0)
 
 
 @tile_core
@@ -46,11 +48,11 @@ def place_atoms(x, ids, s, first, last, scale, corner, stop, Z, Z_ids, Z_s):
 
 
 @tile_core
-def extend(code, params, Z, Z_ids, Z_s, start, stop, A, inverse, z):
-    """Extend the factor of I + T, T = diag(s) K diag(s), and z = L^-1 s by the rows ``start`` to ``stop``.
+def extend(code, params, Z, Z_ids, Z_s, start, stop, A, inverse):
+    """Extend the factor of I + T, T = diag(s) K diag(s), by the rows ``start`` to ``stop``.
 
     ``params`` is the table (m, m) of kernel values if ``code`` is TABLE, else the parameters (1, n) of the kernel.
-    Returns what the rows add to log det and to |z|^2.
+    Returns what the rows add to log det.
     """
     for a in range(start, stop):
         row = A[a, : a + 1]
@@ -64,8 +66,24 @@ def extend(code, params, Z, Z_ids, Z_s, start, stop, A, inverse, z):
         for b in range(a + 1):
             row[b] *= scale * Z_s[b]
         row[a] += 1.0
-        z[a] = scale
-    log_det = factor(A, inverse, start, stop)
+    return checked(factor(A, inverse, start, stop), inverse, start, stop)
+
+
+@tile_core
+def checked(log_det, inverse, start, stop):
+    """Return log_det, or nan if rounding has won: T is positive semidefinite, so that all pivots are at least 1."""
+    for a in range(start, stop):
+        if not inverse[a] < SMALLEST_ROOT:
+            return np.nan
+    return log_det
+
+
+@tile_core
+def extend_both(code, params, Z, Z_ids, Z_s, start, stop, A, inverse, z):
+    """Extend the factor and z = L^-1 s; returns what the rows add to log det and to |z|^2."""
+    log_det = extend(code, params, Z, Z_ids, Z_s, start, stop, A, inverse)
+    for a in range(start, stop):
+        z[a] = Z_s[a]
     return log_det, forward(A, inverse, start, stop, z)
 
 
@@ -82,10 +100,10 @@ def prepare(code, params, x, ids, s, offsets, rows, eta, keep, places, factors, 
         start, stop = offsets[i], offsets[i + 1]
         end = (stop - start + 3) // 4 * 4
         place_atoms(x, ids, s, start, stop, 1.0, 0, end, Z, Z_ids, Z_s)
-        log_det, square = extend(code, params, Z, Z_ids, Z_s, 0, end, A, inverse, z)
+        log_det, square = extend_both(code, params, Z, Z_ids, Z_s, 0, end, A, inverse, z)
         values[i] = 0.5 * (log_det + np.log(eta * square))
         place_atoms(x, ids, s, start, stop, HALF, 0, end, Z, Z_ids, Z_s)
-        halves[i, 0], halves[i, 1] = extend(code, params, Z, Z_ids, Z_s, 0, end, A, inverse, z)
+        halves[i, 0], halves[i, 1] = extend_both(code, params, Z, Z_ids, Z_s, 0, end, A, inverse, z)
         if keep:
             save(A, inverse, z, end, places[i, 0], places[i, 1], factors, inverses, solved)
 
@@ -121,6 +139,21 @@ def load(A, inverse, z, side, first, corner, factors, inverses, solved):
 
 
 @tile_core
+def start_row(
+    code, params, x, ids, s, offsets, row, keep, places, factors, inverses, solved, Z, Z_ids, Z_s, A, inverse, z
+):
+    """Put the atoms, the factor and z of the first measure of a pair in place; returns where the second one starts."""
+    start, stop = offsets[row], offsets[row + 1]
+    corner = (stop - start + 3) // 4 * 4
+    place_atoms(x, ids, s, start, stop, HALF, 0, corner, Z, Z_ids, Z_s)
+    if keep:
+        load(A, inverse, z, corner, places[row, 0], places[row, 1], factors, inverses, solved)
+    else:
+        extend_both(code, params, Z, Z_ids, Z_s, 0, corner, A, inverse, z)
+    return corner
+
+
+@tile_core
 def atoms_tile(
     code, params, eta,
     x, x_ids, x_s, x_offsets, rows, x_halves, keep, places, factors, inverses, solved,
@@ -132,18 +165,31 @@ def atoms_tile(
     Z, Z_ids, Z_s = np.empty((x.shape[0], side)), np.empty(side, dtype=np.int64), np.empty(side)
     for i in range(len(rows)):
         row = rows[i]
-        start, stop = x_offsets[row], x_offsets[row + 1]
-        corner = (stop - start + 3) // 4 * 4
-        place_atoms(x, x_ids, x_s, start, stop, HALF, 0, corner, Z, Z_ids, Z_s)
-        if keep:
-            load(A, inverse, z, corner, places[row, 0], places[row, 1], factors, inverses, solved)
-        else:
-            extend(code, params, Z, Z_ids, Z_s, 0, corner, A, inverse, z)
+        corner = start_row(
+            code,
+            params,
+            x,
+            x_ids,
+            x_s,
+            x_offsets,
+            row,
+            keep,
+            places,
+            factors,
+            inverses,
+            solved,
+            Z,
+            Z_ids,
+            Z_s,
+            A,
+            inverse,
+            z,
+        )
         for j in range(i + 1 if triangle else 0, len(cols)):
             start, stop = y_offsets[cols[j]], y_offsets[cols[j] + 1]
             end = corner + (stop - start + 3) // 4 * 4
             place_atoms(y, y_ids, y_s, start, stop, HALF, corner, end, Z, Z_ids, Z_s)
-            log_det, square = extend(code, params, Z, Z_ids, Z_s, corner, end, A, inverse, z)
+            log_det, square = extend_both(code, params, Z, Z_ids, Z_s, corner, end, A, inverse, z)
             out[i, j] = 0.5 * (x_halves[row, 0] + log_det + np.log(eta * (x_halves[row, 1] + square)))
 
 
@@ -171,46 +217,5 @@ def support_row(P, u, eta, log_det, square, ids, s, offsets, cols, first, out):
         pad(A, size, side)
         for a in range(size, side):
             z[a] = 0.0
-        rest = factor(A, inverse, 0, side)
+        rest = checked(factor(A, inverse, 0, side), inverse, 0, side)
         out[j] = 0.5 * (log_det + rest + np.log(eta * (square + forward(A, inverse, 0, side, z))))
-
-
-@tile_core
-def moments_tile(means, covariances, rows, other_means, other_covariances, cols, triangle, out):
-    """out[i, j] = log det(I + (C_i + C_j) / 2 + (m_i - m_j)(m_i - m_j)' / 4) / 2; everything is divided by eta."""
-    size = means.shape[1]
-    side = (size + 3) // 4 * 4
-    A = np.empty((side, side))
-    inverse = np.empty(side)
-    gap = np.empty(size)
-    for i in range(len(rows)):
-        C = covariances[rows[i]]
-        m = means[rows[i]]
-        for j in range(i + 1 if triangle else 0, len(cols)):
-            D = other_covariances[cols[j]]
-            other = other_means[cols[j]]
-            for a in range(size):
-                gap[a] = 0.5 * (m[a] - other[a])
-            for a in range(size):
-                target, c, d = A[a], C[a], D[a]
-                for b in range(a + 1):
-                    target[b] = 0.5 * (c[b] + d[b]) + gap[a] * gap[b]
-                target[a] += 1.0
-            pad(A, size, side)
-            out[i, j] = 0.5 * factor(A, inverse, 0, side)
-
-
-@tile_core
-def moments_values(covariances, out):
-    """out[i] = log det(I + C_i) / 2."""
-    size = covariances.shape[1]
-    side = (size + 3) // 4 * 4
-    A = np.empty((side, side))
-    inverse = np.empty(side)
-    for i in range(len(out)):
-        for a in range(size):
-            for b in range(a + 1):
-                A[a, b] = covariances[i, a, b]
-            A[a, a] += 1.0
-        pad(A, size, side)
-        out[i] = 0.5 * factor(A, inverse, 0, side)

@@ -16,6 +16,7 @@ from .gaussian_kl import GaussianKL
 from .gaussian_wasserstein import GaussianWasserstein
 from .generalized_variance import GeneralizedVariance
 from .jensen import Functional, Jensen, JensenDifference
+from .jensen_shannon import JensenShannon
 from .mmd import MMD
 from .precomputed import Precomputed
 from .sinkhorn import Sinkhorn
@@ -36,6 +37,7 @@ __all__ = [
     "GeneralizedVariance",
     "Jensen",
     "JensenDifference",
+    "JensenShannon",
     "Precomputed",
     "Sinkhorn",
     "SlicedWasserstein",

@@ -59,6 +59,11 @@ class Divergence(ABC):
         """Whether ``tile`` may return values below 0 that are not rounding."""
         return False
 
+    @property
+    def error_estimate(self) -> Divergence | None:
+        """A divergence whose ``tile`` returns the estimated error of this one's; None where values are exact."""
+        return None
+
     @abstractmethod
     def claims(self, dim: int) -> Claims:
         """Return what is known for measures on R^dim."""

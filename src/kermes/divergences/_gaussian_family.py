@@ -79,7 +79,7 @@ class GaussianFamily(Jensen):
         covariances = _covariances(X, centred)
         _check_rank(X, covariances)
         values = np.empty(len(X))
-        log_det.half_log_dets(covariances, values)
+        log_det.half_log_dets(covariances, 0.0, values)
         return _Full(means, covariances, self._entropies(values, X.dim))
 
     def values(self, A: _Full | _Diagonal) -> FloatArray:
@@ -94,7 +94,7 @@ class GaussianFamily(Jensen):
 
         out = empty_tile(rows, cols)
         if isinstance(A, _Full) and isinstance(B, _Full):
-            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, triangle, out)
+            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, 0.0, triangle, out)
             return self._entropies(out, A.means.shape[1])
         apart = 0.5 * (A.values[rows][:, None] + B.values[cols][None])
         return apart + self.tile(A, B, rows, cols, triangle)[0]

@@ -12,7 +12,9 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel, Polynomial
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile, portions
+from ._base import Claims, Divergence, empty_tile
+from ._factors import Factors, factorise
+from ._features import moments
 
 __all__ = ["Bhattacharyya"]
 
@@ -20,21 +22,12 @@ __all__ = ["Bhattacharyya"]
 FUSED = 8.0
 
 
-class _Atoms(NamedTuple):
-    """Atoms coordinate by coordinate, roots of their probabilities, and log det(I + S / eta) of each measure."""
-
-    coordinates: FloatArray
-    roots: FloatArray
-    offsets: IndexArray
-    log_dets: FloatArray
-
-
 class _Moments(NamedTuple):
-    """Means / sqrt(eta), covariances S / eta, and log det(I + S / eta), of each measure."""
+    """Means / sqrt(eta), covariances S / eta, and log det(I + S / eta) / 2, of each measure."""
 
     means: FloatArray
     covariances: FloatArray
-    log_dets: FloatArray
+    values: FloatArray
 
 
 @dataclass(frozen=True)
@@ -98,34 +91,17 @@ class Bhattacharyya(Divergence):
             False, 0.0 if unbounded else None, "two points and their mean violate the triangle inequality (see Notes)"
         )
 
-    def prepare(self, X: Measures, context: None) -> _Atoms | _Moments:
-        """Compute the determinant of each measure, and its moments if the ground is linear."""
-        from ..core import bhattacharyya as core
+    def prepare(self, X: Measures, context: None) -> Factors | _Moments:
+        """Factorise each measure, or compute its moments if the ground is linear."""
+        if not isinstance(self.ground, Linear):
+            return factorise(self.ground, X, self.eta)
+        from ..core.log_det import half_log_dets
 
-        if isinstance(self.ground, Linear):
-            return self._moments(X)
-        # Fresh copies: cores are compiled for writable arrays only.
-        coordinates, offsets = np.array(X.points.T, order="C"), np.array(X.offsets)
-        roots = np.sqrt(X.probabilities)
-        log_dets = np.empty(len(X))
-        for rows in portions(X.sizes.astype(np.float64) ** 3 / FUSED):
-            core.single(
-                self.ground.code, self.ground.params, coordinates, roots, offsets, rows, float(self.eta), log_dets
-            )
-        return _Atoms(coordinates, roots, offsets, log_dets)
-
-    def _moments(self, X: Measures) -> _Moments:
-        from ..core import bhattacharyya as core
-
-        means = X.expectation(X.points)
-        centred = X.points - np.repeat(means, X.sizes, axis=0)
-        weighted = centred * (X.probabilities / self.eta)[:, None]
-        covariances = np.empty((len(X), X.dim, X.dim))
-        for i, (start, stop) in enumerate(zip(X.offsets[:-1], X.offsets[1:], strict=True)):
-            covariances[i] = weighted[start:stop].T @ centred[start:stop]
-        log_dets = np.empty(len(X))
-        core.gaussian_single(covariances, log_dets)
-        return _Moments(means / np.sqrt(self.eta), covariances, log_dets)
+        scale = 1.0 / np.sqrt(self.eta)
+        means, covariances = moments(X, lambda points: scale * points, X.dim)
+        values = np.empty(len(X))
+        half_log_dets(covariances, 1.0, values)
+        return _Moments(means, covariances, values)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
         """Return d^2."""
@@ -135,7 +111,12 @@ class Bhattacharyya(Divergence):
         if isinstance(A, _Moments):
             core.gaussian_tile(*A, rows, *B, cols, triangle, out)
         else:
-            core.kernel_tile(self.ground.code, self.ground.params, *A, rows, *B, cols, float(self.eta), triangle, out)
+            core.kernel_tile(
+                A.code, A.params, self.eta,
+                A.coordinates, A.ids, A.scales, A.offsets, A.halves, A.values,
+                A.keep, A.places, A.factors, A.inverses, A.solved, rows,
+                B.coordinates, B.ids, B.scales, B.offsets, B.values, cols, triangle, out,
+            )  # fmt: skip
         return out, None
 
     def work(self, X: Measures, Y: Measures, context: None) -> float:

@@ -14,9 +14,10 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, empty_tile, portions
+from ._base import Claims, empty_tile
+from ._factors import Factors, Table, factorise
 from ._features import FeatureMap, feature_map, moments
-from ._support import LARGEST_TABLE, sparse_rows
+from ._support import LARGEST_TABLE
 from .jensen import Jensen
 
 __all__ = ["GeneralizedVariance"]
@@ -29,8 +30,6 @@ LOOKUP = 1.0e-9  # a value read from a table
 OPERATION = 1 / 1.5e9  # the unit of ``work``
 #: Largest error of a log-determinant that the low-rank features may cause.
 LOW_RANK_ERROR = 1e-9
-#: Bytes of the factors kept for all measures; beyond that each is computed again where it is needed.
-FACTOR_BYTES = 1 << 28
 MOMENT_BYTES = 1 << 29
 #: Pairs per measure from which low-rank features are looked for.
 FEWEST = 8
@@ -42,8 +41,7 @@ class _Route(NamedTuple):
     name: str
     pair: float
     row: float = 0.0
-    used: IndexArray | None = None  # atoms of the shared support that occur, sorted
-    table: FloatArray | None = None  # kernel values between them
+    table: Table | None = None  # kernel values on a shared support
     features: FeatureMap | None = None  # of low rank
     centre: FloatArray | None = None  # for the linear ground
 
@@ -57,25 +55,14 @@ class _Moments(NamedTuple):
 
 
 class _Atoms(NamedTuple):
-    """Atoms, their scales s = sqrt(w / eta), the factors of their halved blocks, and h of each measure.
-
-    ``places[i]`` is where the vectors of length p_i (a multiple of 4) and the matrix p_i x p_i of measure i start.
-    """
+    """The factors of the measures, and the route that takes them."""
 
     route: _Route
-    code: int
-    params: FloatArray
-    coordinates: FloatArray
-    ids: IndexArray
-    scales: FloatArray
-    offsets: IndexArray
-    keep: bool
-    places: IndexArray
-    factors: FloatArray
-    inverses: FloatArray
-    solved: FloatArray
-    halves: FloatArray
-    values: FloatArray
+    atoms: Factors
+
+    @property
+    def values(self) -> FloatArray:
+        return self.atoms.values
 
 
 @dataclass(frozen=True)
@@ -152,7 +139,10 @@ class GeneralizedVariance(Jensen):
 
     def prepare(self, X: Measures, context: _Route) -> _Moments | _Atoms:
         """Factorise once per measure."""
-        return self._prepare_moments(X, context) if context.name == "moments" else self._prepare_atoms(X, context)
+        if context.name == "moments":
+            return self._prepare_moments(X, context)
+        keep = context.name == "support"
+        return _Atoms(context, factorise(self.ground, X, self.eta, context.centre, context.table, keep))
 
     def values(self, A: _Moments | _Atoms) -> FloatArray:
         """Return h of each measure."""
@@ -160,19 +150,20 @@ class GeneralizedVariance(Jensen):
 
     def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         """Return h of the means."""
-        from ..core import variance
+        from ..core import log_det, variance
 
         out = empty_tile(rows, cols)
         if isinstance(A, _Moments):
-            variance.moments_tile(A.means, A.covariances, rows, B.means, B.covariances, cols, triangle, out)
+            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, 1.0, triangle, out)
         elif A.route.name == "support":
-            self._support_tile(A, B, rows, cols, triangle, out)
+            self._support_tile(A.atoms, B.atoms, rows, cols, triangle, out)
         else:
+            x, y = A.atoms, B.atoms
             variance.atoms_tile(
-                A.code, A.params, self.eta,
-                A.coordinates, A.ids, A.scales, A.offsets, rows, A.halves,
-                A.keep, A.places, A.factors, A.inverses, A.solved,
-                B.coordinates, B.ids, B.scales, B.offsets, cols, triangle, out,
+                x.code, x.params, self.eta,
+                x.coordinates, x.ids, x.scales, x.offsets, rows, x.halves,
+                x.keep, x.places, x.factors, x.inverses, x.solved,
+                y.coordinates, y.ids, y.scales, y.offsets, cols, triangle, out,
             )  # fmt: skip
         return out
 
@@ -199,7 +190,7 @@ class GeneralizedVariance(Jensen):
         n = len(used)
         if n > LARGEST_TABLE:
             return route
-        route = route._replace(used=used, table=self.ground(X.support.points[used]))
+        route = route._replace(table=Table(used, self.ground(X.support.points[used])))
         row = n**2 * m * PRODUCT + n**2 * LOOKUP
         pair = m**3 / 3 * FACTOR + m**2 / 2 * LOOKUP
         return route._replace(name="support", pair=pair, row=row) if pair + row / _columns(X, Y) < route.pair else route
@@ -213,8 +204,8 @@ class GeneralizedVariance(Jensen):
         # Looking for features costs as much as a few pairs per measure: not worth it for a handful of measures.
         if columns < FEWEST:
             return None
-        if other.used is not None and X.support is not None:
-            points = X.support.points[other.used]
+        if other.table is not None and X.support is not None:
+            points = X.support.points[other.table.used]
         else:
             points = X.points if X is Y else np.concatenate([X.points, Y.points])
         # A log-determinant changes by less than trace(remainder) / eta.
@@ -224,7 +215,7 @@ class GeneralizedVariance(Jensen):
     # -- moments --------------------------------------------------------------------------------
 
     def _prepare_moments(self, X: Measures, route: _Route) -> _Moments:
-        from ..core import variance
+        from ..core.log_det import half_log_dets
 
         scale = 1 / np.sqrt(self.eta)
         if route.features is None:
@@ -234,51 +225,18 @@ class GeneralizedVariance(Jensen):
             features = route.features
             means, covariances = moments(X, lambda points: scale * features(points), features.rank)
         values = np.empty(len(X))
-        variance.moments_values(covariances, values)
+        half_log_dets(covariances, 1.0, values)
         return _Moments(means, covariances, values)
 
-    # -- atoms ----------------------------------------------------------------------------------
-
-    def _prepare_atoms(self, X: Measures, route: _Route) -> _Atoms:
-        from ..core import variance
-
-        if route.table is None:
-            points = X.points if route.centre is None else X.points - route.centre
-            coordinates, ids = np.array(points.T, order="C"), np.zeros(len(points), dtype=np.int64)
-            weights, offsets = X.probabilities, np.array(X.offsets)
-            code, params = self.ground.code, self.ground.params[None]
-        else:
-            assert X.support is not None
-            assert route.used is not None
-            ids, weights, offsets = sparse_rows(X, X.support.points, True)
-            ids = np.searchsorted(route.used, ids)
-            coordinates, code, params = np.zeros((0, len(ids))), variance.TABLE, route.table
-        sides = -(-np.diff(offsets) // 4) * 4
-        places = np.stack([np.cumsum(sides) - sides, np.cumsum(sides**2) - sides**2], axis=1)
-        keep = bool(route.name == "support" or 8 * (sides**2).sum() <= FACTOR_BYTES)
-        kept = sides.sum() if keep else 0
-        factors, inverses, solved = np.zeros((sides**2).sum() if keep else 0), np.empty(kept), np.empty(kept)
-        halves, values = np.empty((len(X), 2)), np.empty(len(X))
-        scales = np.sqrt(weights / self.eta)
-        for rows in portions(2 / 3 * sides.astype(np.float64) ** 3):
-            variance.prepare(
-                code, params, coordinates, ids, scales, offsets, rows, self.eta,
-                keep, places, factors, inverses, solved, halves, values,
-            )  # fmt: skip
-        return _Atoms(
-            route, code, params, coordinates, ids, scales, offsets, keep, places, factors, inverses, solved, halves,
-            values,
-        )  # fmt: skip
-
     def _support_tile(
-        self, A: _Atoms, B: _Atoms, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray
+        self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray
     ) -> None:
         """Condition the kernel on each measure of ``rows``: P = K - G'G with G = L^-1 diag(s) K, u = 1 - G'z."""
         from ..core import variance
 
         conditioned = np.empty_like(A.params)
         for i, row in enumerate(rows):
-            L, z, ids, scales = _own(A, row)
+            L, z, ids, scales = A.own(row)
             G = solve_triangular(L, scales[:, None] * A.params[ids], lower=True, check_finite=False, overwrite_b=True)
             np.copyto(conditioned, A.params)
             # A row-major lower triangle is a column-major upper one.
@@ -297,12 +255,3 @@ def _moments_cost(rank: int) -> float:
 def _columns(X: Measures, Y: Measures) -> float:
     """Return the pairs per row: of a triangle half are needed."""
     return len(Y) / 2 if X is Y else len(Y)
-
-
-def _own(A: _Atoms, row: int) -> tuple[FloatArray, FloatArray, IndexArray, FloatArray]:
-    """Return factor, solved vector, atoms and scales (of halved weights) of one measure."""
-    start, stop = A.offsets[row], A.offsets[row + 1]
-    size, side = stop - start, -(-(stop - start) // 4) * 4
-    first, corner = A.places[row]
-    L = A.factors[corner : corner + side**2].reshape(side, side)[:size, :size]
-    return L, A.solved[first : first + size], A.ids[start:stop], A.scales[start:stop] * np.sqrt(0.5)

@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -40,11 +40,15 @@ class Info:
         Pairs computed in this call; the others were known already.
     seconds : float
         Wall time of the call.
+    error : ndarray of the shape of the distances, or None
+        Estimated absolute error of d**power, where the divergence is an integral (of J = d**2 for ``JensenShannon``
+        with smoothing); it takes as long as the distances.
     """
 
     status: StatusArray
     n_evaluated: int
     seconds: float
+    error: FloatArray | None = None
 
     @property
     def n_unconverged(self) -> int:
@@ -250,7 +254,8 @@ def pairwise(
     squared : bool
         Return squared distances.
     return_info : bool
-        Also return an :class:`Info`: status of each pair, pairs evaluated, seconds.
+        Also return an :class:`Info`: status of each pair, pairs evaluated, seconds, and estimated errors where values
+        are integrals.
 
     Returns
     -------
@@ -287,7 +292,12 @@ def pairwise(
             f"another value or parameter of the divergence{as_it_is}."
         )
     distances = _raise(values, exponent)
-    return (distances, info) if return_info else distances
+    if not return_info:
+        return distances
+    estimate = divergence.error_estimate
+    if estimate is not None:
+        info = replace(info, error=(engine or DEFAULT).evaluate(estimate, left, right)[0])
+    return distances, info
 
 
 def _raise(values: FloatArray, exponent: float) -> FloatArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ._base import MeasureKernel
 from .bhattacharyya import Bhattacharyya
 from .bumps import Bumps
+from .entropy import Entropy
 from .exponential import Exponential
 from .mass_weighted import MassWeighted
 from .mixture import SemigroupMixture
@@ -17,6 +18,7 @@ __all__ = [
     "IGV",
     "Bhattacharyya",
     "Bumps",
+    "Entropy",
     "Exponential",
     "MassWeighted",
     "MeasureKernel",

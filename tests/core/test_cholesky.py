@@ -1,0 +1,46 @@
+"""Small Cholesky factors, against LAPACK."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kermes.core import cholesky
+
+
+def positive(n, seed=0):
+    F = np.random.default_rng(seed).normal(size=(n, n))
+    return np.eye(n) + F @ F.T
+
+
+@pytest.mark.parametrize("n", [4, 8, 12, 20])
+@pytest.mark.parametrize("start", [0, 4])
+def test_factor_and_forward(n, start):
+    N, z = positive(n), np.random.default_rng(1).normal(size=n)
+    L = np.linalg.cholesky(N)
+    A, inverse, solved = np.tril(N), np.empty(n), z.copy()  # the upper triangle is not read
+    before = cholesky.factor(A, inverse, 0, start)
+    cholesky.forward(A, inverse, 0, start, solved)
+    assert_allclose(before + cholesky.factor(A, inverse, start, n), np.linalg.slogdet(N)[1], rtol=1e-12)
+    assert_allclose(np.tril(A, -1), np.tril(L, -1), atol=1e-12)
+    assert_allclose(inverse, 1 / np.diagonal(L), rtol=1e-12)
+    added = cholesky.forward(A, inverse, start, n, solved)
+    assert_allclose(solved, np.linalg.solve(L, z), atol=1e-12)
+    assert_allclose(added, (solved[start:] ** 2).sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7])
+def test_padding_changes_no_determinant(size):
+    side = (size + 3) // 4 * 4
+    A = np.full((side, side), np.nan)
+    A[:size, :size] = positive(size)
+    cholesky.pad(A, size, side)
+    expected = np.linalg.slogdet(positive(size))[1]
+    assert_allclose(cholesky.factor(A, np.empty(side), 0, side), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_indefinite_is_nan():
+    A = np.eye(4)
+    A[1, 0] = 2.0
+    assert np.isnan(cholesky.factor(A, np.empty(4), 0, 4))
+    A = -np.eye(4)
+    assert np.isnan(cholesky.factor(A, np.empty(4), 0, 4))
