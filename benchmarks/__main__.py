@@ -7,9 +7,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import bhattacharyya, families, foundation, semigroup, transport
+from . import families, feature_space, foundation, semigroup, transport
 
-ROWS = {**foundation.ROWS, **transport.ROWS, **semigroup.ROWS, **bhattacharyya.ROWS, **families.ROWS}
+ROWS = {**foundation.ROWS, **transport.ROWS, **semigroup.ROWS, **feature_space.ROWS, **families.ROWS}
 
 
 def main(names: list[str]) -> int:
