@@ -12,6 +12,7 @@ from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
 from ._base import Claims, Divergence, empty_tile, portions
+from ._support import dense_rows
 
 __all__ = ["MMD"]
 
@@ -98,8 +99,8 @@ class MMD(Divergence):
         if isinstance(self.ground, Linear):
             return _Features(X.expectation(X.points))
         if context is not None:
-            assert X.atoms is not None
-            return _Features(X.expectation(context[X.atoms]))
+            assert X.support is not None
+            return _Features(dense_rows(X, X.support.points, True) @ context)
         # A fresh copy: cores are compiled for writable arrays only.
         coordinates = np.array(X.points.T, order="C")
         weights = X.probabilities
