@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile, portions
+from ._base import Claims, Divergence, check_ground, empty_tile, portions
 from ._support import dense_rows
 
 __all__ = ["MMD"]
@@ -70,10 +69,7 @@ class MMD(Divergence):
     ground: PointKernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ground, PointKernel):
-            raise InvalidParameterError(
-                f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {self.ground!r}."
-            )
+        check_ground(self.ground)
 
     def claims(self, dim: int) -> Claims:
         """A Hilbert norm; a metric when the kernel is characteristic."""
