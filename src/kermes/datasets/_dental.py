@@ -22,7 +22,7 @@ from ._teeth import draw_restoration
 __all__ = ["Slices", "make_dental_ct"]
 
 VERSION = 1  # of the simulation; a change of the pictures needs a new one, so that no old file is read
-PATIENCE = 200  # tries per scan to give or take metal until the numbers fit
+PATIENCE = 40  # tries per scan to give or take metal until the numbers fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +186,7 @@ def _cache_folder() -> Path:
 def _read(path: Path) -> Slices | None:
     """Return the slices in a file; None if it is not there or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return Slices(file["images"], file["noisy"], file["scan"], file["level"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

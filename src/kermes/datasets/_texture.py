@@ -198,7 +198,7 @@ def _features(P: FloatArray) -> FloatArray:
     product = np.einsum("nij,i,j->n", P, level, level)
     centred = level - mean[:, None]
     covariance = np.einsum("nij,ni,nj->n", P, centred, centred)
-    Hxy, Hx = _entropy(P.reshape(len(P), -1)), _entropy(px)
+    Hxy, Hx = _entropy(P.reshape(len(P), L * L)), _entropy(px)
     # For a symmetric matrix the cross entropies HXY1 and HXY2 of the definitions are both 2 Hx.
     shared = np.maximum(2.0 * Hx - Hxy, 0.0)  # mutual information; rounding must not make it negative
     named = {
