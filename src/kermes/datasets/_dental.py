@@ -70,10 +70,11 @@ def make_dental_ct(
     make of it. Conclusions about tissue or about real scanners cannot be drawn from them.
 
     A head has skin, fat, muscle, bone, brain, airways and sinuses, vessels with or without contrast agent, often a
-    tumour, two rows of teeth with gaps, and in most heads fillings, crowns, implants and posts of amalgam, gold alloy
-    or titanium. A slice 2.5 mm thick is projected at five energies (Beer-Lambert over a spectrum of 120 kV), photons
-    are counted, readings without photons are set to a floor, the logarithm is corrected for beam hardening in water
-    only, and the slice is reconstructed by filtered back-projection. Streaks come from that, not from drawing.
+    tumour, two rows of teeth with gaps and tooth-coloured fillings, and in most heads fillings, crowns, implants and
+    posts of amalgam, gold alloy or titanium. A slice 2.5 mm thick is projected at five energies (Beer-Lambert over a
+    spectrum of 120 kV), photons are counted, readings without photons are set to a floor, the logarithm is corrected
+    for beam hardening in water only, and the slice is reconstructed by filtered back-projection. Streaks come from
+    that, not from drawing.
 
     Parameters
     ----------

@@ -329,6 +329,8 @@ def _paint_teeth(canvas: Canvas, head: Head, z: float) -> None:
             canvas.paint(crown * _inner(canvas, tooth, 1.0), 0.0, ENAMEL)
             canvas.paint(crown * _inner(canvas, tooth, 0.68), 0.2, DENTIN)
             canvas.paint(crown * _inner(canvas, tooth, 0.2), MUSCLE)  # pulp
+            if tooth.resin > 0.0:
+                canvas.paint(crown * _inner(canvas, tooth, 0.6), 0.0, tooth.resin)
 
 
 def _paint_metal(canvas: Canvas, head: Head, z: float) -> None:

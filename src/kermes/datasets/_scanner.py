@@ -48,7 +48,7 @@ MATERIALS: dict[str, FloatArray] = {
 VIEWS_PER_PIXEL = 1.4  # views of half a turn for each pixel of the width; pi / 2 would be complete sampling
 ELECTRONIC_NOISE = 5.0  # standard deviation of a reading, in photons
 STARVED = 10.0  # the lowest reading that the logarithm gets, in photons
-FOCUS = np.array([0.2, 0.6, 0.2])  # the focal spot spreads a ray over the neighbouring readings
+FOCUS = np.array([0.15, 0.7, 0.15])  # the focal spot spreads a ray over the neighbouring readings
 LOWEST, HIGHEST = -1024, 3071  # the twelve bits in which scanners store Hounsfield units
 
 
@@ -83,7 +83,7 @@ def reconstruct(
         if np.any(density)
     }
     water = _water_length(_readings(lengths, photons, rng, (size, len(angles))) / photons)
-    image = iradon(water.astype(np.float32) / pixel, angles, filter_name="hann", circle=True, output_size=size)
+    image = iradon(water.astype(np.float32) / pixel, angles, filter_name="cosine", circle=True, output_size=size)
     # The reconstruction is the density of water that would attenuate alike: 1 in water, 0 in air.
     hounsfield: NDArray[np.int16] = np.clip(np.rint(1000.0 * (image - 1.0)), LOWEST, HIGHEST).astype(np.int16)
     hounsfield[~circle(size)] = LOWEST

@@ -21,7 +21,10 @@ _TOO_THIN = 0.2  # the share of a slice below which metal is left out of it
 
 @dataclass(frozen=True)
 class Tooth:
-    """A tooth: centre and half axes in mm, angle of the axis along the arch, and the levels of its crown and root."""
+    """A tooth: centre and half axes in mm, angle of the axis along the arch, and the level of its occlusal surface.
+
+    ``resin`` is the density, as bone, of a tooth-coloured filling; 0 for none. It is bright, but no metal.
+    """
 
     x: float
     y: float
@@ -30,6 +33,7 @@ class Tooth:
     angle: float
     upper: bool
     surface: float
+    resin: float
 
     def levels(self, start: float, stop: float) -> tuple[float, float]:
         """Return the interval of levels between two distances from the occlusal surface."""
@@ -87,7 +91,7 @@ def draw_teeth(rng: np.random.Generator, arch: tuple[float, float, float], gap: 
     gap : float
         How far the mouth is open, in mm.
     """
-    lost = rng.beta(1.0, 6.0)
+    lost, filled = rng.beta(1.0, 6.0), rng.beta(1.0, 4.0)
     teeth = []
     for upper in (False, True):
         width, length, base = arch
@@ -98,7 +102,9 @@ def draw_teeth(rng: np.random.Generator, arch: tuple[float, float, float], gap: 
             size = rng.uniform(0.9, 1.08)
             along, across = size * _WIDTHS[kind] / 2, size * _DEPTHS[kind] / 2
             surface = (gap / 2 if upper else -gap / 2) + rng.normal(0.0, 0.4)
-            teeth.append(Tooth(x, y, along, across, angle + rng.normal(0.0, 0.08), upper, surface))
+            angle += rng.normal(0.0, 0.08)
+            resin = rng.uniform(2.2, 3.6) if kind > 2 and rng.random() < filled else 0.0
+            teeth.append(Tooth(x, y, along, across, angle, upper, surface, resin))
     return tuple(teeth)
 
 
