@@ -134,7 +134,7 @@ def test_water_is_zero_and_air_is_minus_a_thousand():
     water, distance, pixel = disc()
     image = reconstruct({"water": water}, pixel, 1e6, np.random.default_rng(0))
     # Coarse pixels and the focal spot shift water by a few units; without the correction water
-    # would be at -15 near the edge and at -31 in the middle.
+    # would be at -16 near the edge and at -31 in the middle.
     assert abs(image[distance < 7.0].mean()) < 10.0
     assert abs(image[distance < 2.0].mean() - image[(distance > 5.0) & (distance < 7.0)].mean()) < 8.0
     assert abs(image[(distance > 9.0) & (distance < 12.0)].mean() + 1000.0) < 5.0
