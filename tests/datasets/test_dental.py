@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from kermes import datasets
 from kermes.datasets import _dental
-from kermes.datasets._phantom import BOTTOM, FIELD, TOP, draw_head, paint_slice
+from kermes.datasets._phantom import BOTTOM, FIELD, TOP, Canvas, draw_head, paint_slice
 from kermes.datasets._scanner import MATERIALS, circle, reconstruct
 from kermes.datasets._teeth import Restoration
 from kermes.exceptions import InvalidParameterError, KermesError, MissingDependencyError
@@ -206,6 +206,16 @@ def test_phantom_is_a_head_at_every_level(seed):
         assert maps["bone"].max() > 0.5
         area = np.count_nonzero(sum(maps.values()) > 0.6) * (FIELD / 64) ** 2 / 100  # cm^2
         assert 80.0 < area < 320.0
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.0, 3.0, 20.0])
+@pytest.mark.parametrize("size", [64, 128])
+def test_shapes_keep_their_area(radius, size):
+    canvas = Canvas(replace(draw_head(np.random.default_rng(0)), skew=0.0), size)
+    for x, y in np.random.default_rng(1).uniform(-20.0, 20.0, size=(5, 2)):
+        area = canvas.ellipse(x, y, radius, 1.5 * radius, 0.3).sum() * (FIELD / size) ** 2
+        # A shape may fall between the pixels in part, but is never too large.
+        assert 0.6 * np.pi * 1.5 * radius**2 < area < 1.02 * np.pi * 1.5 * radius**2
 
 
 def test_metal_is_painted_where_it_is_said_to_be():

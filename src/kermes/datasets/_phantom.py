@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._typing import FloatArray
 from ._scanner import circle
@@ -22,12 +21,15 @@ BOTTOM, TOP = -40.0, 50.0  # levels of a scan: from the hyoid bone to the orbits
 FAT, MUSCLE, BRAIN, FLUID = 0.93, 1.05, 1.035, 1.01  # density in g / cm^3, as water
 CORTICAL, SPONGY, DENTIN, ENAMEL = 1.75, 0.45, 1.6, 2.5  # density in g / cm^3, as cortical bone
 
-Map = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Head:
-    """One patient on one scanner: sizes relative to the average, the position, the teeth and their metal."""
+    """One patient on one scanner: the anatomy, the position, the teeth and their metal.
+
+    Width, length, bone, neck, airway and sinus are relative to an average head; fat is the thickness under the skin;
+    contrast is the density of contrast agent in the vessels, as bone; gap is how far the mouth is open; a tumour has
+    x, y, level and radius.
+    """
 
     width: float
     length: float
@@ -98,14 +100,14 @@ class Canvas:
         axis = (np.arange(size) - size // 2) * (FIELD / size)
         x, y = axis[None, :] - head.shift[0], -axis[:, None] - head.shift[1]
         cos, sin = np.cos(head.tilt), np.sin(head.tilt)
-        self.x: Map = cos * x + sin * y
-        self.y: Map = cos * y - sin * x
+        self.x: FloatArray = cos * x + sin * y
+        self.y: FloatArray = cos * y - sin * x
         self.x = self.x * (1.0 + head.skew * np.sign(self.x))
         self.pixel = FIELD / size
         self.inside = circle(size)
-        self.maps: dict[str, Map] = {name: np.zeros((size, size)) for name in ("water", "bone")}
+        self.maps: dict[str, FloatArray] = {name: np.zeros((size, size)) for name in ("water", "bone")}
 
-    def ellipse(self, x: float, y: float, a: float, b: float, angle: float = 0.0) -> Map:
+    def ellipse(self, x: float, y: float, a: float, b: float, angle: float = 0.0) -> FloatArray:
         """Return the share of each pixel in an ellipse with half axes a (along the angle) and b."""
         if min(a, b) <= 0.0:
             return np.zeros_like(self.x)
@@ -113,30 +115,32 @@ class Canvas:
         u, v = self.x - x, self.y - y
         p, q = (cos * u + sin * v) / a, (cos * v - sin * u) / b
         radius = np.sqrt(p * p + q * q)
-        # First-order signed distance to the ellipse; thin shapes fill a pixel by their width at most.
+        # First-order signed distance to the ellipse.
         slope = np.sqrt((p / a) ** 2 + (q / b) ** 2) + 1e-9
         distance = (radius - 1.0) * radius / slope
         distance[radius < 1e-6] = -min(a, b)
-        cover = np.clip(0.5 - distance / self.pixel, 0.0, 1.0) * min(1.0, 2.0 * min(a, b) / self.pixel)
-        return np.asarray(cover)
+        cover = np.clip(0.5 - distance / self.pixel, 0.0, 1.0)
+        # The smooth edge makes shapes thinner than a pixel too large: a post would have too much metal.
+        area = cover.sum() * self.pixel**2
+        return np.asarray(cover * min(1.0, np.pi * a * b / area) if area > 0.0 else cover)
 
-    def front(self, y: float) -> Map:
+    def front(self, y: float) -> FloatArray:
         """Return the share of each pixel in front of y."""
         return np.clip(0.5 + (self.y - y) / self.pixel, 0.0, 1.0)
 
-    def paint(self, cover: Map, water: float | Map, bone: float = 0.0) -> None:
+    def paint(self, cover: FloatArray, water: float | FloatArray, bone: float = 0.0) -> None:
         """Replace what is there by a mixture, as far as ``cover`` goes."""
         for name, density in (("water", water), ("bone", bone)):
             self.maps[name] += cover * (density - self.maps[name])
 
-    def implant(self, cover: Map, material: str, density: float) -> None:
+    def implant(self, cover: FloatArray, material: str, density: float) -> None:
         """Replace what is there by metal."""
         for old in self.maps.values():
             old -= cover * old
         self.maps.setdefault(material, np.zeros_like(cover))
         self.maps[material] += cover * density
 
-    def finish(self) -> dict[str, Map]:
+    def finish(self) -> dict[str, FloatArray]:
         """Return the maps, zero outside the field of view."""
         return {name: np.where(self.inside, density, 0.0) for name, density in self.maps.items()}
 
@@ -166,7 +170,7 @@ def _between(z: float, low: float, high: float, soft: float = 4.0) -> float:
     return _rise(z, low - soft / 2, low + soft / 2) * (1.0 - _rise(z, high - soft / 2, high + soft / 2))
 
 
-def _waves(canvas: Canvas, head: Head, z: float) -> Map:
+def _waves(canvas: Canvas, head: Head, z: float) -> FloatArray:
     """Return a smooth random field of variance one that goes on from slice to slice."""
     field = np.zeros_like(canvas.x)
     for kx, ky, kz, phase in head.waves:
@@ -174,7 +178,7 @@ def _waves(canvas: Canvas, head: Head, z: float) -> Map:
     return np.asarray(field * np.sqrt(2.0 / len(head.waves)))
 
 
-def _outline(canvas: Canvas, head: Head, z: float, inset: float) -> Map:
+def _outline(canvas: Canvas, head: Head, z: float, inset: float) -> FloatArray:
     """Return the head without a layer of thickness ``inset``: the back, the face, and the nose."""
     up = _rise(z, -25.0, 30.0)
     back = canvas.ellipse(
@@ -191,8 +195,7 @@ def _outline(canvas: Canvas, head: Head, z: float, inset: float) -> Map:
 
 
 def _paint_body(canvas: Canvas, head: Head, z: float) -> None:
-    rest = canvas.ellipse(0.0, -6.0, 100.0, 106.0) - canvas.ellipse(0.0, -6.0, 96.0, 102.0)
-    canvas.paint(rest * (1.0 - canvas.front(-60.0)), 0.35)  # the head rest
+    canvas.paint(_band(canvas, 98.0, 104.0, -6.0, 4.0) * (1.0 - canvas.front(-60.0)), 0.35)  # the head rest
     canvas.paint(_outline(canvas, head, z, 0.0), 1.07)  # skin
     canvas.paint(_outline(canvas, head, z, 1.5), FAT)
     field = _waves(canvas, head, z)
@@ -233,8 +236,8 @@ def _paint_skull(canvas: Canvas, head: Head, z: float) -> None:
     if present == 0.0:
         return
     grown = _rise(z, 12.0, 52.0)
-    x, y = 66.0 * head.width, -45.0 + 33.0 * grown
-    a, b = x * (0.62 + 0.38 * grown), head.length * (42.0 + 38.0 * grown)
+    y = -45.0 + 33.0 * grown
+    a, b = 66.0 * head.width * (0.62 + 0.38 * grown), head.length * (42.0 + 38.0 * grown)
     cortical = CORTICAL * head.bone * present
     canvas.paint(canvas.ellipse(0.0, y, a + 2.0, b + 2.0), 0.2, cortical)
     canvas.paint(canvas.ellipse(0.0, y, a, b), 0.7, 0.5 * cortical)
@@ -257,8 +260,7 @@ def _paint_airways(canvas: Canvas, head: Head, z: float) -> None:
     a, b = head.airway * (13.0 - 3.0 * low) * wave, head.airway * (5.0 + 6.0 * low) * wave
     canvas.paint(throat * canvas.ellipse(0.0, -10.0 + 12.0 * low, a, b), 0.0)
     hyoid = _between(z, -37.0, -30.0)
-    arch = canvas.ellipse(0.0, 8.0, 21.0, 26.0) - canvas.ellipse(0.0, 8.0, 18.0, 22.0)
-    canvas.paint(hyoid * arch * canvas.front(6.0), 0.3, 1.2 * head.bone)
+    canvas.paint(hyoid * _band(canvas, 19.5, 24.0, 8.0, 3.5) * canvas.front(6.0), 0.3, 1.2 * head.bone)
 
 
 def _paint_midface(canvas: Canvas, head: Head, z: float) -> None:
@@ -284,8 +286,8 @@ def _paint_midface(canvas: Canvas, head: Head, z: float) -> None:
     canvas.paint(nose * canvas.ellipse(0.0, 54.0, 1.0, 28.0), 0.7, 0.5)  # septum
 
 
-def _band(canvas: Canvas, x: float, length: float, base: float, thickness: float) -> Map:
-    """Return a horseshoe of the given thickness around a half ellipse."""
+def _band(canvas: Canvas, x: float, length: float, base: float, thickness: float) -> FloatArray:
+    """Return a band of the given thickness along an ellipse around (0, base)."""
     half = thickness / 2
     outer, inner = (
         canvas.ellipse(0.0, base, x + half, length + half),
@@ -345,5 +347,5 @@ def _paint_metal(canvas: Canvas, head: Head, z: float) -> None:
             canvas.implant(share * cover, restoration.material, restoration.density)
 
 
-def _inner(canvas: Canvas, tooth: Tooth, scale: float) -> Map:
+def _inner(canvas: Canvas, tooth: Tooth, scale: float) -> FloatArray:
     return canvas.ellipse(tooth.x, tooth.y, scale * tooth.along, scale * tooth.across, tooth.angle)
