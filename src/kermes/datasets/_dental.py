@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -195,11 +194,10 @@ def _read(path: Path) -> Slices | None:
 
 def _write(path: Path, slices: Slices) -> None:
     """Write to a file beside it and rename: a reader sees the whole file or none."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(part, "wb") as file:
             np.savez_compressed(file, images=slices.images, noisy=slices.noisy, scan=slices.scan, level=slices.level)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
