@@ -9,7 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Store", "Table", "flat", "off", "read_config", "read_expected", "save_figure"]
+__all__ = ["Piece", "Store", "Table", "flat", "off", "read_config", "read_expected", "run_pieces", "save_figure"]
+
+
+#: One table or figure: takes the settings, its sizes, the store and where to report; returns its numbers and, if it is
+#: to be drawn, a function that makes the figure.
+Piece = Callable[..., tuple[dict[str, Any], Callable[[], Any] | None]]
 
 
 class Table(NamedTuple):
@@ -93,3 +98,23 @@ def save_figure(path: Path, figure_of: Callable[..., Any], *arguments: Any) -> N
         figure = figure_of(*arguments)
         figure.savefig(path, dpi=150)
         plt.close(figure)
+
+
+def run_pieces(
+    pieces: dict[str, Piece],
+    wanted: tuple[str, ...],
+    settings: dict[str, Any],
+    size: str,
+    folder: Path,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Run the wanted tables and figures of a paper in its order, and return their numbers by name."""
+    store = Store(folder)
+    summary: dict[str, Any] = {}
+    for name, piece in pieces.items():
+        if name in wanted:
+            summary[name], figure_of = piece(settings, settings[size].get(name, {}), store, say)
+            if figure_of is not None:
+                save_figure(folder / f"{name}.png", figure_of)
+    store.write("summary", summary)
+    return summary
