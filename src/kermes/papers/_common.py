@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Piece", "Store", "Table", "flat", "off", "read_config", "read_expected", "run_pieces", "save_figure"]
+__all__ = ["Piece", "Store", "Table", "above", "flat", "off", "read_config", "read_expected", "run_pieces", "save_figure"]
 
 
 #: One table or figure: takes the settings, its sizes, the store and where to report; returns its numbers and, if it is
@@ -43,6 +43,15 @@ def flat(nested: dict[str, Any], prefix: str = "") -> dict[str, float]:
         name = f"{prefix}, {key}" if prefix else key
         found |= flat(value, name) if isinstance(value, dict) else {name: value}
     return found
+
+
+def above(found: dict[str, float], limits: dict[str, float]) -> list[str]:
+    """Return in words the errors above their limits."""
+    return [
+        f"{name}: {found[name]:.1f} %, more than {limit:.1f} %"
+        for name, limit in limits.items()
+        if name in found and found[name] > limit
+    ]
 
 
 def off(found: dict[str, float], known: dict[str, float], tolerance: float) -> list[str]:

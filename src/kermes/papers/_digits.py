@@ -1,4 +1,4 @@
-"""The benchmark of both semigroup papers: digits as sets of sampled black pixels, told apart by hard-margin machines."""
+"""The benchmark of the semigroup papers: digits as sets of sampled pixels, told apart by hard-margin machines."""
 
 from __future__ import annotations
 

@@ -145,5 +145,7 @@ def _figures(settings: dict[str, Any], size: str, results: list[dict[str, Any]],
     count = max(images, features)
     split = draw("mnist", {"train": count, "validation": 1, "test": count}, 0)
     save_figure(folder / "figure1.png", figures.kernel_matrices, methods, split.train[:images])
-    save_figure(folder / "figure2.png", figures.feature_matrices, methods, split.train[:features], split.test[:features])
+    save_figure(
+        folder / "figure2.png", figures.feature_matrices, methods, split.train[:features], split.test[:features]
+    )
     save_figure(folder / "figure3.png", figures.error_curves, results)

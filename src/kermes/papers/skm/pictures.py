@@ -1,0 +1,52 @@
+"""Figures 2 to 5: principal components, the Gram matrix of the linear kernel, eigenfunctions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import Measures, diagnostics, ground, kernels, plot
+from .._common import Store, read_expected
+from .._digits import Say
+from .._pictures import of_digits, pair_and_mean
+
+__all__ = ["figure2", "figure3", "figure4", "figure5"]
+
+Settings = dict[str, Any]
+#: Numbers, and a function that draws them.
+Result = tuple[dict[str, Any], Callable[[], Any]]
+
+
+def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Show the principal components of a one, a zero and their mean; return variances and kernel value."""
+    shown = _shown((1, 0), settings)
+    variances = {name: diagnostics.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
+    X = Measures.from_samples([shown["1"].points, shown["0"].points])
+    kernel = kernels.IGV(settings["linear_eta"], ground.Linear())(X)
+    return {"variances": variances, "kernel": float(kernel[0, 1])}, partial(plot.weighted_pca, list(shown.values()))
+
+
+def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Show the Gram matrix of the linear kernel on some zeros, ones and twos; return its mean within and between."""
+    digits, count = settings["figure3"]["digits"], settings["figure3"]["images"]
+    parts = [of_digits(digit, count, settings["threshold"]) for digit in digits]
+    X = Measures.from_samples([measure.points for part in parts for measure in part])
+    K = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
+    labels = np.repeat(digits, count)
+    means = {
+        f"{a} and {b}": float(K[np.ix_(labels == a, labels == b)].mean()) for a in digits for b in digits if a <= b
+    }
+    return {"mean": means}, partial(plot.gram, K, labels)
+
+
+def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Show the first eigenfunctions of a one, a zero and their mean; return the eigenvalues."""
+    return _eigenfunctions((1, 0), settings)
+
+
+def figure5(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Show the first eigenfunctions of a two, a zero and their mean; return the eigenvalues."""
+    return _eigenfunctions((2, 0), settings)
