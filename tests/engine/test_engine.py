@@ -49,7 +49,7 @@ class Probe(Divergence):
             values[spoiled] = np.nan
         return values, status
 
-    def work(self, X, Y):
+    def work(self, X, Y, context):
         return 1.0
 
 

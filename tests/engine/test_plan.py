@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kermes.engine._plan import Block, cut, missing_blocks, tile_side
+from kermes.engine._plan import Block, cut, missing_blocks, tile_shape, tile_side
 
 
 def covered(blocks, shape):
@@ -14,17 +14,17 @@ def covered(blocks, shape):
     return count
 
 
-@given(n=st.integers(1, 30), m=st.integers(1, 30), side=st.integers(1, 12))
-def test_tiles_cover_a_rectangle_once(n, m, side):
-    tiles = list(cut(Block(np.arange(n), np.arange(m), False), side))
+@given(n=st.integers(1, 30), m=st.integers(1, 30), height=st.integers(1, 12), width=st.integers(1, 12))
+def test_tiles_cover_a_rectangle_once(n, m, height, width):
+    tiles = list(cut(Block(np.arange(n), np.arange(m), False), (height, width)))
     assert_array_equal(covered(tiles, (n, m)), 1)
-    assert all(len(tile.rows) <= side and len(tile.cols) <= side for tile in tiles)
+    assert all(len(tile.rows) <= height and len(tile.cols) <= width for tile in tiles)
     assert sum(tile.n_pairs for tile in tiles) == n * m
 
 
-@given(n=st.integers(1, 30), side=st.integers(1, 12))
-def test_tiles_cover_a_triangle_once(n, side):
-    tiles = list(cut(Block(np.arange(n), np.arange(n), True), side))
+@given(n=st.integers(1, 30), height=st.integers(1, 12), more=st.integers(0, 20))
+def test_tiles_cover_a_triangle_once(n, height, more):
+    tiles = list(cut(Block(np.arange(n), np.arange(n), True), (height, height + more)))
     count = covered(tiles, (n, n))
     assert_array_equal(np.triu(count), np.triu(np.ones((n, n), dtype=int)))
     assert sum(tile.n_pairs for tile in tiles) == n * (n - 1) // 2
@@ -55,3 +55,11 @@ def test_tile_side_follows_the_work():
     assert tile_side(1e12, 10_000, 10_000) == 1
     assert tile_side(1.0, 200, 10) == 24  # at least eight tiles a side for balance
     assert tile_side(1.0, 3, 3) == 16
+
+
+def test_rows_that_cost_something_make_strips():
+    assert tile_shape(1.0, 0.0, 1000, 1000) == (128, 128)
+    assert tile_shape(2e4, 3e6, 10_000, 10_000) == (5, 1200)  # eight times the work of the row
+    assert tile_shape(2e4, 3e6, 1000, 1000) == (6, 1000)  # or all columns
+    assert tile_shape(1e3, 1e3, 3, 3) == (1, 3)
+    assert tile_shape(1e9, 1e9, 10, 10) == (1, 1)

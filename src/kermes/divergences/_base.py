@@ -84,9 +84,16 @@ class Divergence(ABC):
         all went well.
         """
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
         return float(X.sizes.mean() + Y.sizes.mean())
+
+    def row_work(self, X: Measures, Y: Measures, context: Any) -> float:
+        """Return what each row of a tile costs once, whatever its columns; with it tiles are wide strips.
+
+        The tile with ``triangle`` then has more columns than rows: its first columns are its rows.
+        """
+        return 0.0
 
     def __sklearn_clone__(self) -> Divergence:
         return self

@@ -144,6 +144,6 @@ class JensenDifference(Jensen):
                 out[i, j] = self.functional.of_mean(*A.measures[row], *B.measures[cols[j]])
         return out
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """A Python call costs about as much as 20,000 operations, and an unknown functional 100 per atom."""
         return 2e4 + 100.0 * float(X.sizes.mean() + Y.sizes.mean())

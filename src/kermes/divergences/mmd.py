@@ -124,7 +124,7 @@ class MMD(Divergence):
         )  # fmt: skip
         return out, None
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """About four operations, and an exponential, for each pair of points."""
         return 4.0 * self._point_pairs(X, Y)
 

@@ -78,6 +78,6 @@ class Precomputed(Divergence):
         """Return the looked-up distances."""
         return np.asarray(self.distances)[np.ix_(A[rows], B[cols])], None
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """One look-up."""
         return 1.0

@@ -189,7 +189,7 @@ class Sinkhorn(Divergence):
             self._stabilise(A, B, rows, cols, out, status)
         return out + A.offset[rows][:, None] + B.offset[cols][None], status
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """About 25 iterations over the block of costs; more when epsilon is small against the costs.
 
         Measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of which are small.

@@ -139,9 +139,9 @@ class SlicedWasserstein(Divergence):
             )  # fmt: skip
         return out, None
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Every slice merges both measures."""
-        return super().work(X, Y) * (1 if X.dim == 1 else self.n_slices)
+        return super().work(X, Y, context) * (1 if X.dim == 1 else self.n_slices)
 
 
 def _sort_weighted(projections: FloatArray, X: Measures) -> _Weighted:

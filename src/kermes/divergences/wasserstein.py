@@ -168,9 +168,9 @@ class Wasserstein(Divergence):
         scale = float(as_cost(self.cost).params[0])  # type: ignore[union-attr]
         return 0.5 * scale**p * out, None
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Closed forms merge both measures; the simplex is a different matter."""
-        merge = super().work(X, Y)
+        merge = super().work(X, Y, context)
         cost = as_cost(self.cost)
         if isinstance(cost, Binary) or (X.dim == 1 and isinstance(cost, Euclidean)):
             return merge

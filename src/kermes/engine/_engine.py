@@ -63,7 +63,7 @@ class Engine:
     workers : int, optional
         Threads; all usable cores by default, or 1 inside another parallel region.
     tile : int, optional
-        Side of the square blocks of pairs handed to a worker; by default from the cost of a pair.
+        Side of the square blocks of pairs handed to a worker; by default their shape follows from the cost of a pair.
     memo : bool or int
         Remember distances between measures of the same root collection, so that slices, folds and
         repeated fits never pay twice; at most 1 GiB, or this many bytes. It is not pickled.
@@ -180,14 +180,20 @@ class Engine:
         writing = threading.Lock()
         n_pairs = sum(block.n_pairs for block in blocks)
         with Progress(n_pairs, self.progress, type(divergence).__name__) as progress:
-            self._run(compute, blocks, divergence.work(A_measures, B_measures))
+            self._run(
+                compute,
+                blocks,
+                divergence.work(A_measures, B_measures, context),
+                divergence.row_work(A_measures, B_measures, context),
+            )
 
-    def _run(self, compute: _executors.Compute, blocks: list[_plan.Block], work: float) -> None:
-        tiles = [
-            tile
-            for block in blocks
-            for tile in _plan.cut(block, self.tile or _plan.tile_side(work, len(block.rows), len(block.cols)))
-        ]
+    def _run(self, compute: _executors.Compute, blocks: list[_plan.Block], work: float, row_work: float) -> None:
+        def shape(block: _plan.Block) -> tuple[int, int]:
+            if self.tile:
+                return self.tile, self.tile
+            return _plan.tile_shape(work, row_work, len(block.rows), len(block.cols))
+
+        tiles = [tile for block in blocks for tile in _plan.cut(block, shape(block))]
         workers = min(self.workers or _executors.default_workers(), len(tiles))
         # One level of parallelism: a BLAS call inside a tile keeps to its thread. The serial executor is
         # limited too, so that both round alike.
@@ -319,9 +325,11 @@ def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> tup
 
 
 def _mirror(values: Any) -> Any:
-    """Copy the upper triangle to the lower one; the diagonal becomes 0."""
-    upper = np.triu(values, 1)
-    return upper + upper.T
+    """Copy the upper triangle of the leading square to the lower one; its diagonal becomes 0."""
+    mirrored = np.triu(values, 1)
+    square = mirrored[:, : len(mirrored)]
+    square += square.T.copy()
+    return mirrored
 
 
 def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence) -> None:

@@ -14,6 +14,8 @@ from .._typing import IndexArray
 #: Elementary operations a tile should take: about 0.1 s, so that an interrupt is heard soon.
 TILE_WORK = 1.5e8
 LARGEST_SIDE = 512
+#: The pairs of a strip take at least this many times the work that its rows share.
+ROW_SHARE = 8
 #: Tiles along the longer side, so that two or more workers stay busy to the end.
 TILES_PER_SIDE = 8
 SMALLEST_SIDE = 16
@@ -22,7 +24,7 @@ LANES = 8
 
 
 class Block(NamedTuple):
-    """All pairs of ``rows`` and ``cols``; with ``triangle`` both are equal and each pair counts once."""
+    """All pairs of ``rows`` and ``cols``; with ``triangle`` the columns start with the rows, and pairs count once."""
 
     rows: IndexArray
     cols: IndexArray
@@ -31,27 +33,43 @@ class Block(NamedTuple):
     @property
     def n_pairs(self) -> int:
         """Number of pairs to evaluate; the diagonal of a triangle costs nothing."""
-        n = len(self.rows)
-        return n * (n - 1) // 2 if self.triangle else n * len(self.cols)
+        n, m = len(self.rows), len(self.cols)
+        return n * (n - 1) // 2 + n * (m - n) if self.triangle else n * m
 
 
-def tile_side(work: float, n: int, m: int) -> int:
-    """Return the side of the tiles for n x m pairs of ``work`` operations each.
+def tile_shape(work: float, row_work: float, n: int, m: int) -> tuple[int, int]:
+    """Return rows and columns of the tiles for n x m pairs of ``work`` operations, and ``row_work`` more per row.
 
     Depends on the data only, never on the workers or the clock: every executor computes the same tiles.
     """
+    if row_work == 0.0:
+        side = tile_side(work, n, m)
+        return side, side
+    # Strips: so many columns that the work of a row is hardly felt, and as many rows as the time allows.
+    by_overhead = math.ceil(ROW_SHARE * row_work / max(work, 1.0))
+    by_work = max(1, int((TILE_WORK - row_work) / max(work, 1.0)))
+    cols = max(1, min(m, by_overhead, by_work))
+    cols = m if m < 2 * cols else cols  # no narrow rest
+    rows = int(TILE_WORK / (row_work + cols * work))
+    return max(1, min(rows, cols, -(-n // TILES_PER_SIDE))), cols
+
+
+def tile_side(work: float, n: int, m: int) -> int:
+    """Return the side of square tiles for n x m pairs of ``work`` operations each."""
     by_work = math.isqrt(max(1, int(TILE_WORK / max(work, 1.0))))
     by_balance = max(SMALLEST_SIDE, -(-max(n, m) // TILES_PER_SIDE))
     side = min(by_work, by_balance, LARGEST_SIDE)
     return side - side % LANES if side >= LANES else max(1, side)
 
 
-def cut(block: Block, side: int) -> Iterator[Block]:
-    """Yield the tiles of a block, row by row; of a triangle only those on and above the diagonal."""
-    for top in range(0, len(block.rows), side):
-        rows = block.rows[top : top + side]
-        for left in range(top if block.triangle else 0, len(block.cols), side):
-            yield Block(rows, block.cols[left : left + side], block.triangle and left == top)
+def cut(block: Block, shape: tuple[int, int]) -> Iterator[Block]:
+    """Yield the tiles of a block, row by row; of a triangle only what lies on and above the diagonal."""
+    height, width = shape
+    for top in range(0, len(block.rows), height):
+        rows = block.rows[top : top + height]
+        start = top if block.triangle else 0
+        for left in range(start, len(block.cols), width):
+            yield Block(rows, block.cols[left : left + width], block.triangle and left == top)
 
 
 def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:

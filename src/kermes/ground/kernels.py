@@ -36,6 +36,10 @@ class PointKernel(Frozen):
         kernel_block(self.code, self.params, a, b, block)
         return block
 
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return k(x_i, x_i) for points x (n, d)."""
+        return np.ones(len(x))
+
 
 @dataclass(frozen=True)
 class Linear(PointKernel):
@@ -43,6 +47,10 @@ class Linear(PointKernel):
 
     code: ClassVar[int] = codes.LINEAR
     characteristic: ClassVar[bool] = False
+
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return |x_i|^2."""
+        return np.asarray(np.einsum("ik,ik->i", x, x))
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,10 @@ class Polynomial(PointKernel):
     def params(self) -> FloatArray:
         """``[gamma, coef0, degree]``."""
         return np.array([self.gamma, self.coef0, self.degree], dtype=np.float64)
+
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return (gamma |x_i|^2 + coef0)^degree."""
+        return np.asarray((self.gamma * np.einsum("ik,ik->i", x, x) + self.coef0) ** self.degree)
 
 
 @dataclass(frozen=True)

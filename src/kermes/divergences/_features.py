@@ -1,0 +1,90 @@
+"""Explicit features of a point kernel, and the moments of measures in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._typing import FloatArray
+from ..ground import PointKernel
+from ..measures import Measures
+
+#: Points among which pivots are looked for; the others are checked afterwards.
+POOL = 4096
+ROUNDS = 5
+#: Residuals of the pivoted Cholesky below this fraction of the diagonal are rounding.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """Features F(x) = L^-1 k(pivots, x), so that F(x) . F(y) is close to k(x, y): k(pivots, pivots) = L L'."""
+
+    ground: PointKernel
+    pivots: FloatArray
+    factor: FloatArray
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return len(self.pivots)
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Return the features (n, rank) of points (n, d)."""
+        values = self.ground(self.pivots, points)
+        return np.asarray(solve_triangular(self.factor, values, lower=True, check_finite=False, overwrite_b=True).T)
+
+    def rest(self, points: FloatArray) -> FloatArray:
+        """Return k(x, x) - |F(x)|^2 for each point, which bounds every error of k by Cauchy and Schwarz."""
+        parts = np.array_split(points, -(-len(points) // POOL))
+        return np.concatenate([self.ground.diagonal(part) - (self(part) ** 2).sum(axis=1) for part in parts])
+
+
+def feature_map(ground: PointKernel, points: FloatArray, tolerance: float, largest: int) -> FeatureMap | None:
+    """Return at most ``largest`` features whose error stays below ``tolerance`` on all points, or None."""
+    if largest < 1 or tolerance < ROUNDING * ground.diagonal(points).max():
+        return None
+    pool = points
+    if len(points) > POOL:
+        pool = points[np.random.default_rng(0).choice(len(points), POOL, replace=False)]
+    for _ in range(ROUNDS):
+        features = _pivoted_cholesky(ground, pool, 0.5 * tolerance, largest)
+        if features is None:
+            return None
+        missed = points[features.rest(points) > tolerance] if pool is not points else points[:0]
+        if not len(missed):
+            return features
+        pool = np.concatenate([features.pivots, missed[:POOL]])
+    return None
+
+
+def _pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float, largest: int) -> FeatureMap | None:
+    """Take as pivot the point that is approximated worst, until none is off by more than ``tolerance``."""
+    rows = np.empty((min(largest, len(points)), len(points)))
+    pivots: list[int] = []
+    rest = ground.diagonal(points)
+    while (worst := int(np.argmax(rest))) >= 0 and rest[worst] > tolerance:
+        k = len(pivots)
+        if k == len(rows):
+            return None
+        value = ground(points[[worst]], points)[0] - rows[:k, worst] @ rows[:k]
+        rows[k] = value / np.sqrt(rest[worst])
+        rest = np.maximum(rest - rows[k] ** 2, 0.0)
+        rest[worst] = 0.0
+        pivots.append(worst)
+    return FeatureMap(ground, points[pivots], np.ascontiguousarray(rows[: len(pivots), pivots].T))
+
+
+def moments(X: Measures, features: Callable[[FloatArray], FloatArray], rank: int) -> tuple[FloatArray, FloatArray]:
+    """Return means (n, rank) and covariances (n, rank, rank) of the features of each measure."""
+    means, covariances = np.empty((len(X), rank)), np.empty((len(X), rank, rank))
+    weights = X.probabilities
+    for i, (start, stop) in enumerate(zip(X.offsets[:-1], X.offsets[1:], strict=True)):
+        values = features(X.points[start:stop])
+        means[i] = weights[start:stop] @ values
+        scaled = (values - means[i]) * np.sqrt(weights[start:stop, None])
+        np.matmul(scaled.T, scaled, out=covariances[i])
+    return means, covariances
