@@ -19,9 +19,7 @@ from ..papers import KEYS, load
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for results and figures; kermes-KEY-SIZE by default.",
 )
-@click.option(
-    "--only", multiple=True, help="A part to run, such as table1 or mnist; may be repeated. All by default."
-)
+@click.option("--only", multiple=True, help="A part to run, such as table1 or mnist; may be repeated. All by default.")
 def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -> None:
     """Reproduce the tables and figures of a paper.
 

@@ -9,7 +9,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Piece", "Store", "Table", "above", "flat", "off", "read_config", "read_expected", "run_pieces", "save_figure"]
+__all__ = [
+    "Piece",
+    "Store",
+    "Table",
+    "above",
+    "flat",
+    "off",
+    "read_config",
+    "read_expected",
+    "run_pieces",
+    "save_figure",
+]
 
 
 #: One table or figure: takes the settings, its sizes, the store and where to report; returns its numbers and, if it is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ Say = Callable[[str], None]
 HARD_MARGIN = 1e6
 FOLDS = 3
 #: The three forms of k-IGV that the tables report: the name of the row, and the parameters of the kernel.
-IGV_FORMS = {
+IGV_FORMS: dict[str, dict[str, Any]] = {
     "k-IGV": {"normalized": False, "power": 1.0},
     "k-IGV normalised": {"normalized": True, "power": 1.0},
     "k-IGV normalised, root": {"normalized": True, "power": 0.5},
@@ -138,7 +139,7 @@ def against_points(
     settings = {key: value for key, value in plan.items() if key not in ("points", "samplings")}
     for points in plan["points"]:
         runs = [
-            store.get(f"{name}-{points}-{sampling}", settings, lambda p=points, s=sampling: compute(p, s))
+            store.get(f"{name}-{points}-{sampling}", settings, partial(compute, points, sampling))
             for sampling in range(plan["samplings"])
         ]
         for row in runs[0]:
@@ -168,7 +169,7 @@ def surface(name: str, plan: dict[str, Any], store: Store, say: Say) -> dict[str
         return found
 
     settings = {key: value for key, value in plan.items() if key != "sigmas"}
-    columns = [store.get(f"{name}-{sigma:g}", settings, lambda s=sigma: column(s)) for sigma in plan["sigmas"]]
+    columns = [store.get(f"{name}-{sigma:g}", settings, partial(column, sigma)) for sigma in plan["sigmas"]]
     return {
         "etas": plan["etas"],
         "sigmas": plan["sigmas"],

@@ -20,9 +20,7 @@ def of_digits(digit: int, count: int, threshold: float) -> Measures:
     return images[images.target == digit].measures(threshold=threshold, binary=True, spacing="unit")
 
 
-def pair_and_mean(
-    digits: tuple[int, int], variances: dict[str, list[float]], threshold: float
-) -> dict[str, Measure]:
+def pair_and_mean(digits: tuple[int, int], variances: dict[str, list[float]], threshold: float) -> dict[str, Measure]:
     """Return an image of each digit and the mean of both, by name.
 
     The papers do not say which images they show. Where they print the two principal variances of a digit, the image

@@ -23,7 +23,7 @@ Result = tuple[dict[str, Any], Callable[[], Any]]
 
 def table1(settings: Settings, sizes: Settings, store: Store, say: Say) -> tuple[dict[str, Any], None]:
     """Measure all kernels for each number of sampled points."""
-    plan = plan_of(settings, sizes, "eta", "sigma", "polynomial") | {"rbf_sigma": settings["rbf_sigma"]["table1"]}
+    plan = plan_of(settings, sizes, "eta", "sigma", "polynomial") | {"rbf_sigmas": settings["rbf_sigmas"]["table1"]}
     return _digits.against_points("table1", plan, partial(_all_grams, plan), store, say), None
 
 
@@ -38,7 +38,7 @@ def figure7(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     first, last, count = (sizes["points"][key] for key in ("first", "last", "count"))
     plan = plan_of(settings, sizes, "eta", "sigma") | {
         "points": np.linspace(first, last, count).round().astype(int).tolist(),
-        "rbf_sigma": settings["rbf_sigma"]["figure7"],
+        "rbf_sigmas": settings["rbf_sigmas"]["figure7"],
     }
     found = _digits.against_points("figure7", plan, partial(_igv_and_rbf, plan), store, say)
     return found, partial(_figures.curves, found, 17.5, "RBF in the paper at 200 points")
@@ -46,8 +46,12 @@ def figure7(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
 
 def _igv_and_rbf(plan: Settings, drawn: Sample) -> dict[str, FloatArray]:
     """RBF is on binary images whose pixels add up to 1: the vectors of weights of the measures."""
-    rbf = kernels.Exponential(divergences.Euclidean(), length_scale=plan["rbf_sigma"])
-    return {**_digits.igv_grams(drawn.measures, plan["eta"], plan["sigma"]), "RBF": np.asarray(rbf(drawn.measures))}
+    X = drawn.measures
+    rbf = {
+        f"RBF, sigma {sigma:g}": np.asarray(kernels.Exponential(divergences.Euclidean(), length_scale=sigma)(X))
+        for sigma in plan["rbf_sigmas"]
+    }
+    return {**_digits.igv_grams(X, plan["eta"], plan["sigma"]), **rbf}
 
 
 def _all_grams(plan: Settings, drawn: Sample) -> dict[str, FloatArray]:

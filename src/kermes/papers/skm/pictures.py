@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import Measures, diagnostics, ground, kernels, plot
+from ...measures import Measure
 from .._common import Store, read_expected
 from .._digits import Say
 from .._pictures import of_digits, pair_and_mean
@@ -25,7 +26,7 @@ def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     shown = _shown((1, 0), settings)
     variances = {name: diagnostics.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
     X = Measures.from_samples([shown["1"].points, shown["0"].points])
-    kernel = kernels.IGV(settings["linear_eta"], ground.Linear())(X)
+    kernel = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
     return {"variances": variances, "kernel": float(kernel[0, 1])}, partial(plot.weighted_pca, list(shown.values()))
 
 
@@ -50,3 +51,19 @@ def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
 def figure5(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
     """Show the first eigenfunctions of a two, a zero and their mean; return the eigenvalues."""
     return _eigenfunctions((2, 0), settings)
+
+
+def _shown(digits: tuple[int, int], settings: Settings) -> dict[str, Measure]:
+    variances = read_expected(__package__)["paper"]["figure2"]["variances"]
+    return pair_and_mean(digits, variances, settings["threshold"])
+
+
+def _eigenfunctions(digits: tuple[int, int], settings: Settings) -> Result:
+    shown = _shown(digits, settings)
+    point_kernel = ground.Gaussian(sigma=settings["sigma"])
+    count = settings["eigenfunctions"]
+    eigenvalues = {
+        name: diagnostics.covariance_spectrum(measure, point_kernel, count).eigenvalues.tolist()
+        for name, measure in shown.items()
+    }
+    return eigenvalues, partial(plot.eigenfunctions, list(shown.values()), point_kernel, n_components=count)
