@@ -7,9 +7,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import foundation, transport
+from . import bhattacharyya, foundation, transport
 
-ROWS = {**foundation.ROWS, **transport.ROWS}
+ROWS = {**foundation.ROWS, **transport.ROWS, **bhattacharyya.ROWS}
 
 
 def main(names: list[str]) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.oracles import embeddings, entropic, transport
+from tests.oracles import embeddings, entropic, gaussians, transport
 
 from kermes import divergences, ground, kernels
 from kermes.divergences import Divergence
@@ -121,6 +121,27 @@ DIVERGENCES += [
 ]
 
 
+def _bhattacharyya_case(name, kernel, k, eta, atol=1e-6):
+    return Case(
+        f"bhattacharyya-{name}",
+        divergences.Bhattacharyya(eta, kernel),
+        lambda mu, nu: gaussians.bhattacharyya(mu, nu, k, eta),
+        lambda x, y: np.sqrt(max(k(x, x) + k(y, y) - 2 * k(x, y), 0.0) / (8 * eta)),
+        atol=atol,
+    )
+
+
+def gaussian(x, y):
+    return np.exp(-((x - y) @ (x - y)) / 1.28)
+
+
+DIVERGENCES += [
+    _bhattacharyya_case("linear", ground.Linear(), lambda x, y: x @ y, 0.3),
+    _bhattacharyya_case("gaussian", ground.Gaussian(sigma=0.8), gaussian, 0.05),
+    _bhattacharyya_case("polynomial", ground.Polynomial(2, 0.5, 0.3), lambda x, y: (0.3 * x @ y + 0.5) ** 2, 0.2),
+]
+
+
 @dataclass(frozen=True)
 class KernelCase:
     """A kernel on measures and the dimensions it takes."""
@@ -139,6 +160,24 @@ KERNELS = [
     KernelCase(
         "exp-fixed",
         kernels.Exponential(divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
+    ),
+]
+
+
+def squared_norm(x):
+    return (x**2).sum(axis=1)
+
+
+def mass(x):
+    return np.full(len(x), 0.3)
+
+
+KERNELS += [
+    KernelCase("bhattacharyya-linear", kernels.Bhattacharyya(ground.Linear(), 0.3)),
+    KernelCase("bhattacharyya-gaussian", kernels.Bhattacharyya(ground.Gaussian(sigma=0.8), 0.05)),
+    KernelCase("mixture", kernels.SemigroupMixture([squared_norm, mass], [0.5, 2.0])),
+    KernelCase(
+        "mixture-bumps", kernels.SemigroupMixture(kernels.Bumps(np.linspace(-1, 1, 9)[:, None], 0.4)), dims=(1,)
     ),
 ]
 

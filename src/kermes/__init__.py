@@ -15,7 +15,7 @@ from .measures import Measures
 
 if TYPE_CHECKING:
     from . import datasets, definiteness, kernels
-    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
+    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
     "Engine",
@@ -24,6 +24,7 @@ __all__ = [
     "LSSVMClassifierCV",
     "LSSVMRegressor",
     "Measures",
+    "MixtureFeatures",
     "datasets",
     "definiteness",
     "divergences",
@@ -38,6 +39,7 @@ _LAZY = {
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MixtureFeatures": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "kernels": "kermes.kernels",

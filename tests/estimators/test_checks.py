@@ -3,10 +3,11 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kermes import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
+from kermes import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 ESTIMATORS = [
     KernelFeatures(),
+    MixtureFeatures(random_state=0),
     LSSVMClassifier(),
     LSSVMClassifier(solver="primal"),
     LSSVMClassifier(multiclass="ovr"),

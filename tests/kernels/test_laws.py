@@ -50,7 +50,9 @@ def test_positive_semidefinite_if_proved(case, dim, clouds):
     X = clouds(25, dim, seed=5)
     assert case.kernel.is_positive_definite(dim), "every kernel listed here is proved positive definite"
     for factor in (0.1, 1.0, 10.0):
-        kernel = clone(case.kernel).set_params(length_scale=factor * case.kernel.length_scale)
+        kernel = clone(case.kernel)
+        if hasattr(kernel, "length_scale"):
+            kernel.set_params(length_scale=factor * case.kernel.length_scale)
         assert np.linalg.eigvalsh(kernel(X)).min() > -1e-9
 
 
@@ -58,15 +60,17 @@ def test_positive_semidefinite_if_proved(case, dim, clouds):
 def test_gram_matrices_are_fresh(case, dim, clouds):
     X = clouds(4, dim)
     K = case.kernel(X)
+    expected = K.copy()
     K += 1.0  # what GaussianProcessRegressor does with alpha
-    assert_allclose(np.diagonal(case.kernel(X)), 1.0)
+    assert_array_equal(case.kernel(X), expected)
 
 
 @cases
 def test_clone_equality_pickle_and_algebra(case, dim, clouds):
     kernel = case.kernel
     assert clone(kernel) == kernel
-    assert clone(kernel).divergence is kernel.divergence
+    if hasattr(kernel, "divergence"):
+        assert clone(kernel).divergence is kernel.divergence
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     X = clouds(4, dim)
     combined = ConstantKernel(2.0) * kernel + WhiteKernel(0.5)

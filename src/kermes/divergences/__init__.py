@@ -8,6 +8,7 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 from __future__ import annotations
 
 from ._base import Claims, Divergence
+from .bhattacharyya import Bhattacharyya
 from .euclidean import Euclidean
 from .generalized_variance import GeneralizedVariance
 from .jensen import Functional, Jensen, JensenDifference
@@ -19,6 +20,7 @@ from .wasserstein import Wasserstein
 
 __all__ = [
     "MMD",
+    "Bhattacharyya",
     "Claims",
     "Divergence",
     "Euclidean",

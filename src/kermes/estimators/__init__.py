@@ -1,6 +1,7 @@
 """Learners on measures that scikit-learn lacks.
 
-``features`` Wasserstein features · ``lssvm`` least-squares support vector machines · ``lssvm_cv`` their selection.
+``features`` Wasserstein features · ``mixture`` features of semigroup mixtures · ``lssvm`` least-squares support vector
+machines · ``lssvm_cv`` their selection.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
 ``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
 and everything below. Start reading at ``lssvm``.
@@ -11,5 +12,6 @@ from __future__ import annotations
 from .features import KernelFeatures
 from .lssvm import LSSVMClassifier, LSSVMRegressor
 from .lssvm_cv import LSSVMClassifierCV
+from .mixture import MixtureFeatures
 
-__all__ = ["KernelFeatures", "LSSVMClassifier", "LSSVMClassifierCV", "LSSVMRegressor"]
+__all__ = ["KernelFeatures", "LSSVMClassifier", "LSSVMClassifierCV", "LSSVMRegressor", "MixtureFeatures"]

@@ -6,8 +6,20 @@
 from __future__ import annotations
 
 from ._base import MeasureKernel
+from .bhattacharyya import Bhattacharyya
+from .bumps import Bumps
 from .exponential import Exponential
 from .mass_weighted import MassWeighted
+from .mixture import SemigroupMixture
 from .semigroup import IGV, Semigroup
 
-__all__ = ["IGV", "Exponential", "MassWeighted", "MeasureKernel", "Semigroup"]
+__all__ = [
+    "IGV",
+    "Bhattacharyya",
+    "Bumps",
+    "Exponential",
+    "MassWeighted",
+    "MeasureKernel",
+    "Semigroup",
+    "SemigroupMixture",
+]
