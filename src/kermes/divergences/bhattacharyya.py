@@ -138,7 +138,7 @@ class Bhattacharyya(Divergence):
             core.kernel_tile(self.ground.code, self.ground.params, *A, rows, *B, cols, float(self.eta), triangle, out)
         return out, None
 
-    def work(self, X: Measures, Y: Measures) -> float:
+    def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Operations of the elimination, and one kernel value for each pair of atoms."""
         if isinstance(self.ground, Linear):
             return 20.0 + X.dim**2 + X.dim**3 / 3 / FUSED
