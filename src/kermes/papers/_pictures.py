@@ -8,7 +8,7 @@ from .. import Measures, diagnostics
 from ..measures import Measure
 from ._digits import first_of_each
 
-__all__ = ["of_digits", "pair_and_mean"]
+__all__ = ["of_digits", "pair_and_mean", "titles"]
 
 #: Images of each digit among which the drawn ones are chosen.
 AMONG = 100
@@ -28,6 +28,11 @@ def pair_and_mean(digits: tuple[int, int], variances: dict[str, list[float]], th
     """
     first, second = (_closest(of_digits(digit, AMONG, threshold), variances.get(str(digit))) for digit in digits)
     return {str(digits[0]): first, str(digits[1]): second, "mean": diagnostics.mean_measure(first, second)}
+
+
+def titles(shown: dict[str, Measure]) -> list[str]:
+    """Return titles of the panels of a pair and its mean."""
+    return ["their mean" if name == "mean" else f"digit {name}" for name in shown]
 
 
 def _closest(X: Measures, wanted: list[float] | None) -> Measure:

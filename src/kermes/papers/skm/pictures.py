@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import Measures, diagnostics, ground, kernels, plot
+from ..._typing import AnyArray, FloatArray
 from ...measures import Measure
 from .._common import Store, read_expected
 from .._digits import Say
-from .._pictures import of_digits, pair_and_mean
+from .._pictures import of_digits, pair_and_mean, titles
 
 __all__ = ["figure2", "figure3", "figure4", "figure5"]
 
@@ -27,7 +28,8 @@ def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     variances = {name: diagnostics.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
     X = Measures.from_samples([shown["1"].points, shown["0"].points])
     kernel = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
-    return {"variances": variances, "kernel": float(kernel[0, 1])}, partial(plot.weighted_pca, list(shown.values()))
+    found = {"variances": variances, "kernel": float(kernel[0, 1])}
+    return found, partial(_draw_components, shown, found["kernel"])
 
 
 def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
@@ -40,7 +42,7 @@ def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     means = {
         f"{a} and {b}": float(K[np.ix_(labels == a, labels == b)].mean()) for a in digits for b in digits if a <= b
     }
-    return {"mean": means}, partial(plot.gram, K, labels)
+    return {"mean": means}, partial(_draw_gram, K, labels)
 
 
 def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
@@ -66,4 +68,16 @@ def _eigenfunctions(digits: tuple[int, int], settings: Settings) -> Result:
         name: diagnostics.covariance_spectrum(measure, point_kernel, count).eigenvalues.tolist()
         for name, measure in shown.items()
     }
-    return eigenvalues, partial(plot.eigenfunctions, list(shown.values()), point_kernel, n_components=count)
+    return eigenvalues, partial(plot.eigenfunctions, list(shown.values()), point_kernel, count, titles=titles(shown))
+
+
+def _draw_components(shown: dict[str, Measure], kernel: float) -> Any:
+    figure = plot.weighted_pca(list(shown.values()), titles(shown))
+    figure.suptitle(f"normalised linear IGV kernel of both digits: {kernel:.3f}", fontsize=10)
+    return figure
+
+
+def _draw_gram(K: FloatArray, labels: AnyArray) -> Any:
+    axes = plot.gram(K, labels)
+    axes.set(title="normalised linear IGV kernel", xlabel="digit", ylabel="digit")
+    return axes.figure
