@@ -16,6 +16,8 @@ LAYERS = [
     ["engine"],
     ["kernels"],
     ["definiteness"],
+    ["diagnostics"],
+    ["plot"],
     ["estimators"],
     ["datasets"],
     ["papers"],

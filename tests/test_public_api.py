@@ -9,7 +9,18 @@ import pytest
 
 import kermes
 
-NAMES = ["measures", "ground", "divergences", "engine", "kernels", "definiteness", "estimators", "datasets"]
+NAMES = [
+    "measures",
+    "ground",
+    "divergences",
+    "engine",
+    "kernels",
+    "definiteness",
+    "diagnostics",
+    "plot",
+    "estimators",
+    "datasets",
+]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 
 

@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, kernels
+    from . import datasets, definiteness, diagnostics, kernels, plot
     from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
@@ -27,10 +27,12 @@ __all__ = [
     "MixtureFeatures",
     "datasets",
     "definiteness",
+    "diagnostics",
     "divergences",
     "ground",
     "kernels",
     "pairwise",
+    "plot",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -42,7 +44,9 @@ _LAZY = {
     "MixtureFeatures": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
+    "diagnostics": "kermes.diagnostics",
     "kernels": "kermes.kernels",
+    "plot": "kermes.plot",
 }
 
 

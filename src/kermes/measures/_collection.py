@@ -60,6 +60,11 @@ class Measure:
         return int(self._root.points.shape[1])
 
     @property
+    def support(self) -> Support | None:
+        """The finite set of points that all measures of its collection share (bins, pixels), or None."""
+        return self._root.support
+
+    @property
     def key(self) -> Any:
         """Name of the measure (the group of a table), or None."""
         return None if self._root.keys is None else self._root.keys[self._row]

@@ -1,0 +1,108 @@
+"""What all pictures share: axes to draw on, measures of the plane, and their orientation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._checks import missing
+from .._typing import AnyArray, FloatArray
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..measures import Measure, Measures
+
+#: Width of a panel in inches.
+PANEL = 2.3
+
+
+class Frame(NamedTuple):
+    """A regular grid of points (h * w, 2) over the plane, and the extent of its cells for ``imshow``.
+
+    ``pixels``: the points are (row, column) of images, rows downwards; otherwise (x, y), y upwards.
+    """
+
+    points: FloatArray
+    shape: tuple[int, int]
+    extent: tuple[float, float, float, float]
+    pixels: bool
+
+    @property
+    def ratio(self) -> float:
+        """Height over width."""
+        left, right, bottom, top = self.extent
+        return abs(top - bottom) / (right - left)
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise missing("matplotlib", "plot", "drawing") from None
+    return plt
+
+
+def panels(rows: int, cols: int, axes: Any, ratio: float, text: float) -> tuple[Any, AnyArray]:
+    """Return a figure and an array (rows, cols) of axes: those given, or new ones.
+
+    New panels are ``ratio`` times as high as wide, with ``text`` inches above and below them.
+    """
+    if axes is None:
+        size = (PANEL * cols + 0.6, (PANEL * ratio + text) * rows + 0.3)
+        figure, axes = pyplot().subplots(rows, cols, figsize=size, squeeze=False, layout="constrained")
+        return figure, axes
+    given = np.asarray(axes, dtype=object)
+    if given.size != rows * cols:
+        raise InvalidParameterError(f"`axes` must hold {rows} x {cols} axes, one per panel; got {given.size}.")
+    given = given.reshape(rows, cols)
+    return given[0, 0].figure, given
+
+
+def plane_measures(measures: Any) -> list[Measure]:
+    """Return a list of measures on the plane."""
+    listed = [measures] if isinstance(measures, Measure) else measures
+    if not isinstance(listed, (Measures, Iterable)) or not all(isinstance(m, Measure) for m in listed):
+        raise InvalidParameterError(
+            f"`measures` must be a measure, a list of measures or Measures; got {type(measures).__name__}."
+        )
+    listed = list(listed)
+    if not listed:
+        raise InvalidParameterError("`measures` must hold one measure or more; got none.")
+    if any(m.dim != 2 for m in listed):
+        raise UnsuitableDataError(
+            f"only measures on the plane can be drawn; these have points of dimension {max(m.dim for m in listed)}."
+        )
+    return listed
+
+
+def names(titles: Sequence[str] | None, measures: list[Measure]) -> list[str]:
+    """Return one title per measure: those given, or the names of the measures."""
+    if titles is None:
+        return ["" if m.key is None else str(m.key) for m in measures]
+    if len(titles) != len(measures):
+        raise InvalidParameterError(f"`titles` must hold {len(measures)} names, one per measure; got {len(titles)}.")
+    return [str(title) for title in titles]
+
+
+def frame(measures: list[Measure], resolution: int) -> Frame:
+    """Return the pixel grid of the first measure that has one, or ``resolution`` cells along the wider side."""
+    for measure in measures:
+        if measure.support is not None and measure.support.shape is not None:
+            (h, w), step = measure.support.shape, measure.support.spacing
+            extent = (-0.5 * step, (w - 0.5) * step, (h - 0.5) * step, -0.5 * step)
+            return Frame(measure.support.points, (h, w), extent, True)
+    points = np.concatenate([m.points for m in measures])
+    low, high = points.min(axis=0), points.max(axis=0)
+    side = float((high - low).max()) or 1.0
+    low, high = low - 0.15 * side, high + 0.15 * side
+    w, h = np.maximum(1, np.rint(resolution * (high - low) / (high - low).max())).astype(int).tolist()
+    cell = (high - low) / [w, h]
+    x, y = low[0] + (np.arange(w) + 0.5) * cell[0], high[1] - (np.arange(h) + 0.5) * cell[1]
+    grid = np.stack([np.tile(x, h), np.repeat(y, w)], axis=1)  # row by row from the top
+    return Frame(grid, (h, w), (float(low[0]), float(high[0]), float(low[1]), float(high[1])), False)
+
+
+def across_and_up(points: FloatArray, pixels: bool) -> FloatArray:
+    """Return points as (horizontal, vertical) coordinates: (column, row) of pixels, (x, y) otherwise."""
+    return points[..., ::-1] if pixels else points
