@@ -16,9 +16,9 @@ def tiny(monkeypatch):
     digits = datasets.load_digits()
     monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
     settings = run.config()
-    settings |= {"threshold": 8, "images": 6, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
+    settings |= {"threshold": 8, "images": 12, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
     settings["quick"] = {
-        "figure2a": {"points": [6, 9], "splits": 1},
+        "figure2a": {"points": [10, 14], "splits": 1},
         "figure2b": {"eta": 0.01, "sigma": 0.2, "points": [5, 10], "samplings": 1, "splits": 1},
         "rbf": {"points": [30], "samplings": 1, "splits": 1},
     }

@@ -28,8 +28,8 @@ def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     variances = {name: diagnostics.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
     X = Measures.from_samples([shown["1"].points, shown["0"].points])
     kernel = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
-    found = {"variances": variances, "kernel": float(kernel[0, 1])}
-    return found, partial(_draw_components, shown, found["kernel"])
+    value = float(kernel[0, 1])
+    return {"variances": variances, "kernel": value}, partial(_draw_components, shown, value)
 
 
 def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
