@@ -185,7 +185,7 @@ class Wasserstein(Divergence):
         for i, row in enumerate(rows):
             for j in range(i + 1 if triangle else 0, len(cols)):
                 a_ids, a, b_ids, b = self._pair(A.rows, B.rows, row, cols[j])
-                if len(a):
+                if len(a) and len(b):  # one of them alone is the rounding of equal measures
                     cost = self._costs(A, a_ids, b_ids)
                     _, out[i, j], codes[i, j] = transport(solver, a, b, cost)
         return out, codes
