@@ -35,9 +35,9 @@ def test_all_rows_and_figures(tiny, tmp_path):
     assert len(said) == 4
     for number in (1, 2, 3):
         assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
-    header, rows = run.table("quick", summary)
-    assert len(rows) == 9
-    assert all(len(row) == len(header) for row in rows)
+    [table] = run.tables("quick", summary)
+    assert len(table.rows) == 9
+    assert all(len(row) == len(table.header) for row in table.rows)
     again = run.reproduce("quick", tmp_path, ("mnist",), said.append)
     assert again == summary
     assert len(said) == 4  # finished repetitions are not run again
@@ -56,7 +56,7 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "draw", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
-    assert len(json.loads((tmp_path / "mnist-0.json").read_text())) == 2
+    assert len(json.loads((tmp_path / "mnist-0.json").read_text())["result"]) == 2
     monkeypatch.setattr(run, "draw", draw)
     summary = run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert summary["mnist"]["repetitions"] == 2

@@ -12,21 +12,21 @@ from ..papers import KEYS, load
 @click.command()
 @click.argument("key", type=click.Choice(list(KEYS)))
 @click.option("--quick", "size", flag_value="quick", default=True, help="Small samples, a few minutes (the default).")
-@click.option("--full", "size", flag_value="full", help="The protocol of the paper; hours, and it can be interrupted.")
+@click.option("--full", "size", flag_value="full", help="The protocol of the paper; it can be interrupted.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for results and figures; kermes-KEY-SIZE by default.",
 )
-@click.option("--only", multiple=True, help="A data set to run, such as mnist; may be repeated. All by default.")
+@click.option("--only", multiple=True, help="A part to run, such as table1 or mnist; may be repeated. All by default.")
 def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -> None:
     """Reproduce the tables and figures of a paper.
 
-    Finished repetitions are kept in the output folder: run the same command again to go on. The data sets are
+    Finished parts are kept in the output folder: run the same command again to go on. The data sets are
     looked for in the folder that the environment variable KERMES_DATA names.
 
-    Example: kermes reproduce wek --quick --only usps
+    Example: kermes reproduce skm --quick --only table1
     """
     from rich.console import Console
     from rich.table import Table
@@ -34,15 +34,16 @@ def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -
     folder = output or Path(f"kermes-{key}-{size}")
     console = Console()
     paper = load(key)
-    unknown = set(only) - set(paper.DATASETS)
+    unknown = set(only) - set(paper.PIECES)
     if unknown:
-        raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(paper.DATASETS)}.", param_hint="--only")
-    summary = paper.reproduce(size, folder, only or paper.DATASETS, lambda line: console.print(line, highlight=False))
-    header, rows = paper.table(size, summary)
-    table = Table(*header, title=f"{KEYS[key]}: test error, %")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+        raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(paper.PIECES)}.", param_hint="--only")
+    summary = paper.reproduce(size, folder, only or paper.PIECES, lambda line: console.print(line, highlight=False))
+    console.print(KEYS[key], highlight=False)
+    for title, header, rows in paper.tables(size, summary):
+        table = Table(*header, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
     for line in paper.deviations(size, summary):
         console.print(f"Off by more than the tolerance: {line}", style="yellow", highlight=False)
     console.print(f"Results and figures: {folder}", highlight=False)

@@ -1,8 +1,7 @@
-"""Figures 1 to 3 of the paper, as images."""
+"""Figures 1 to 3 of the paper; each function returns a matplotlib figure."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,27 @@ from .data import Part
 from .methods import PIXELS, Methods
 
 
-def kernel_matrices(methods: Methods, digits: Part, path: Path) -> None:
+def kernel_matrices(methods: Methods, digits: Part) -> Any:
     """Figure 1: the Gram matrices of both kernels on digits in order of their class."""
     ordered = digits[np.argsort(digits.labels, kind="stable")]
     grams = {
         "pixels, Euclidean": _median_kernel(PIXELS, ordered.pixels, methods)(ordered.pixels),
         "entropic Wasserstein": _median_kernel(methods.divergence, ordered.measures, methods)(ordered.measures),
     }
-    _images(grams, path)
+    return _images(grams)
 
 
-def feature_matrices(methods: Methods, train: Part, test: Part, path: Path) -> None:
+def feature_matrices(methods: Methods, train: Part, test: Part) -> Any:
     """Figure 2: inner products of 5, 15 and all Wasserstein features of test digits, and the exact kernel."""
     ordered = test[np.argsort(test.labels, kind="stable")].measures
     kernel = _median_kernel(methods.divergence, train.measures, methods)
     features = KernelFeatures(kernel).fit(train.measures).transform(ordered)
     counts = [count for count in (5, 15) if count < features.shape[1]] + [features.shape[1]]
     grams = {f"{count} features": features[:, :count] @ features[:, :count].T for count in counts}
-    _images({**grams, "exact": kernel(ordered)}, path)
+    return _images({**grams, "exact": kernel(ordered)})
 
 
-def error_curves(results: list[dict[str, Any]], path: Path) -> None:
+def error_curves(results: list[dict[str, Any]]) -> Any:
     """Figure 3: mean error against the number of training digits, with standard deviations."""
     import matplotlib.pyplot as plt
 
@@ -52,8 +51,7 @@ def error_curves(results: list[dict[str, Any]], path: Path) -> None:
         axis.legend(frameon=False)
     axes[0].set(ylabel="test error, %", title="Wasserstein exponential kernels")
     axes[1].set(title="reweighted")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    return figure
 
 
 def _median_kernel(divergence: Any, X: Any, methods: Methods) -> Any:
@@ -64,7 +62,7 @@ def _median_kernel(divergence: Any, X: Any, methods: Methods) -> Any:
     return kernels.Exponential(divergence, 0.5 * float(np.median(D[D > 0])), engine=methods.engine)
 
 
-def _images(grams: dict[str, FloatArray], path: Path) -> None:
+def _images(grams: dict[str, FloatArray]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, len(grams), figsize=(3.4 * len(grams) + 0.6, 3.6), layout="constrained")
@@ -73,5 +71,4 @@ def _images(grams: dict[str, FloatArray], path: Path) -> None:
         axis.set(title=name, xticks=[], yticks=[])
     axes[0].set_ylabel("digits, by class")
     figure.colorbar(image, ax=axes, shrink=0.8, label="kernel")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    return figure

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import time
-import tomllib
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ... import divergences
+from .._common import Store, Table, flat, off, read_config, read_expected, save_figure
 from . import figures
 from .data import Split, draw
 from .methods import Methods
 
-__all__ = ["config", "deviations", "expected", "reproduce", "table"]
+__all__ = ["PIECES", "config", "deviations", "expected", "reproduce", "tables"]
 
-DATASETS = ("mnist", "quickdraw", "usps")
+#: The data sets.
+PIECES = ("mnist", "quickdraw", "usps")
 
 
 def config() -> dict[str, Any]:
     """Return the sizes and grids of ``config.toml``."""
-    return tomllib.loads(resources.files(__package__).joinpath("config.toml").read_text())
+    return read_config(__package__)
 
 
 def expected() -> dict[str, Any]:
     """Return the published errors and the ones measured here, in percent."""
-    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath("expected.json").read_text())
-    return found
+    return read_expected(__package__)
 
 
 def reproduce(
-    size: str, folder: Path, names: tuple[str, ...] = DATASETS, say: Callable[[str], None] = print
+    size: str, folder: Path, names: tuple[str, ...] = PIECES, say: Callable[[str], None] = print
 ) -> dict[str, Any]:
     """Run every repetition that ``folder`` does not hold yet, draw the figures, and return all errors.
 
@@ -49,19 +47,19 @@ def reproduce(
         Where to report progress.
     """
     settings = config()
-    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(folder)
     results: dict[str, list[dict[str, Any]]] = {}
     for name in names:
         sizes = settings[size][name]
         results[name] = [
             entry
             for repetition in range(sizes["repetitions"])
-            for entry in _repetition(settings, name, sizes, repetition, folder, say)
+            for entry in _repetition(settings, name, sizes, repetition, store, say)
         ]
     if "mnist" in names:
         _figures(settings, size, results["mnist"], folder)
     summary = {name: summarise(entries) for name, entries in results.items()}
-    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+    store.write("summary", summary)
     return summary
 
 
@@ -77,8 +75,8 @@ def summarise(entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def table(size: str, summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of Table 1; the paper's numbers stand beside ours where the protocol is the same."""
+def tables(size: str, summary: dict[str, Any]) -> list[Table]:
+    """Return Table 1; the paper's numbers stand beside ours where the protocol is the same."""
     paper = expected()["paper"]
     full = size == "full"
     header = ["method"]
@@ -92,7 +90,7 @@ def table(size: str, summary: dict[str, Any]) -> tuple[list[str], list[list[str]
             if full:
                 cells.append(f"{paper[name][method]:.1f}")
         rows.append(cells)
-    return header, rows
+    return [Table("Table 1: test error, %", header, rows)]
 
 
 def deviations(size: str, summary: dict[str, Any]) -> list[str]:
@@ -102,13 +100,8 @@ def deviations(size: str, summary: dict[str, Any]) -> list[str]:
     """
     recorded = expected()
     reference = "paper" if size == "full" else "quick"
-    limit = recorded["tolerance"][reference]
-    return [
-        f"{name}, {method}: {found['mean'][method]:.1f} % against {known:.1f} %"
-        for name, found in summary.items()
-        for method, known in recorded[reference].get(name, {}).items()
-        if abs(found["mean"][method] - known) > limit
-    ]
+    found = flat({name: entry["mean"] for name, entry in summary.items()})
+    return off(found, flat(recorded[reference]), recorded["tolerance"][reference])
 
 
 def _repetition(
@@ -116,40 +109,43 @@ def _repetition(
     name: str,
     sizes: dict[str, Any],
     repetition: int,
-    folder: Path,
+    store: Store,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
     """Return the errors of one repetition at every training size, from its file if it is finished."""
-    path = folder / f"{name}-{repetition}.json"
-    if path.exists():
-        kept: list[dict[str, Any]] = json.loads(path.read_text())
-        return kept
-    split = draw(name, sizes, repetition)
-    methods = Methods(settings, divergences.Sinkhorn(settings["epsilon"], cost="euclidean"))
-    entries = []
-    # Largest first: it computes all distances, and the smaller ones are slices.
-    for train in sorted(sizes.get("subsets", [sizes["train"]]), reverse=True):
-        part = Split(split.train[:train], split.validation, split.test)
-        core = round(sizes["core"] * train / sizes["train"])
-        started = time.perf_counter()
-        errors = {method: run(part, core) for method, run in methods.rows.items()}
-        entries.append({"size": train, "seconds": time.perf_counter() - started, "errors": errors})
-        shown = ", ".join(f"{method} {100 * error:.1f}" for method, error in errors.items())
-        say(f"{name} {repetition + 1}/{sizes['repetitions']}, {train} images: {shown} %")
-    path.write_text(json.dumps(entries))
-    return entries
+
+    def compute() -> list[dict[str, Any]]:
+        split = draw(name, sizes, repetition)
+        methods = Methods(settings, divergences.Sinkhorn(settings["epsilon"], cost="euclidean"))
+        entries = []
+        # Largest first: it computes all distances, and the smaller ones are slices.
+        for train in sorted(sizes.get("subsets", [sizes["train"]]), reverse=True):
+            part = Split(split.train[:train], split.validation, split.test)
+            core = round(sizes["core"] * train / sizes["train"])
+            started = time.perf_counter()
+            errors = {method: run(part, core) for method, run in methods.rows.items()}
+            entries.append({"size": train, "seconds": time.perf_counter() - started, "errors": errors})
+            shown = ", ".join(f"{method} {100 * error:.1f}" for method, error in errors.items())
+            say(f"{name} {repetition + 1}/{sizes['repetitions']}, {train} images: {shown} %")
+        return entries
+
+    kept: list[dict[str, Any]] = store.get(f"{name}-{repetition}", _protocol(settings, sizes), compute)
+    return kept
+
+
+def _protocol(settings: dict[str, Any], sizes: dict[str, Any]) -> dict[str, Any]:
+    """Return what the result of a repetition depends on: the sizes of its data set, and the grids."""
+    grids = {key: value for key, value in settings.items() if not isinstance(value, dict)}
+    return {**grids, **{key: value for key, value in sizes.items() if key != "repetitions"}}
 
 
 def _figures(settings: dict[str, Any], size: str, results: list[dict[str, Any]], folder: Path) -> None:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        return
-    with mpl.rc_context({"backend": "agg"}):
-        methods = Methods(settings, divergences.Sinkhorn(settings["epsilon"], cost="euclidean"))
-        count = max(settings["figure_images"][size], settings["figure_features"][size])
-        split = draw("mnist", {"train": count, "validation": 1, "test": count}, 0)
-        figures.kernel_matrices(methods, split.train[: settings["figure_images"][size]], folder / "figure1.png")
-        chosen = slice(0, settings["figure_features"][size])
-        figures.feature_matrices(methods, split.train[chosen], split.test[chosen], folder / "figure2.png")
-        figures.error_curves(results, folder / "figure3.png")
+    methods = Methods(settings, divergences.Sinkhorn(settings["epsilon"], cost="euclidean"))
+    images, features = settings["figure_images"][size], settings["figure_features"][size]
+    count = max(images, features)
+    split = draw("mnist", {"train": count, "validation": 1, "test": count}, 0)
+    save_figure(folder / "figure1.png", figures.kernel_matrices, methods, split.train[:images])
+    save_figure(
+        folder / "figure2.png", figures.feature_matrices, methods, split.train[:features], split.test[:features]
+    )
+    save_figure(folder / "figure3.png", figures.error_curves, results)
