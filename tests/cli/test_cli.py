@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -62,3 +64,29 @@ def test_reproduce_names_the_papers_and_their_data():
     wrong = run("reproduce", "wek", "--only", "mnits")
     assert wrong.exit_code == 2
     assert "'mnits' is not one of mnist, quickdraw, usps" in wrong.output
+
+
+def test_reproduce_prints_every_table_and_deviation(monkeypatch, tmp_path):
+    asked = {}
+
+    def fake_reproduce(size, folder, pieces, say):
+        asked.update(size=size, folder=folder, pieces=pieces)
+        say("working")
+        return {}
+
+    paper = SimpleNamespace(
+        PIECES=("table1", "figure2"),
+        reproduce=fake_reproduce,
+        tables=lambda size, summary: [("First", ["kernel", "40"], [["k-B", "8.7"]]), ("Second", ["x"], [["0.382"]])],
+        deviations=lambda size, summary: ["k-B: 8.7 % against 19.1 %"],
+    )
+    monkeypatch.setattr("kermes.cli._reproduce.load", lambda key: paper)
+    result = run("reproduce", "skm", "--full", "-o", str(tmp_path), "--only", "table1")
+    assert result.exit_code == 0, result.output
+    assert asked == {"size": "full", "folder": tmp_path, "pieces": ("table1",)}
+    shown = ["working", "Semigroup kernels on measures", "First", "k-B", "Second", "0.382", "k-B: 8.7 % against 19.1 %"]
+    positions = [result.output.index(text) for text in shown]
+    assert positions == sorted(positions)
+    run("reproduce", "skm", "-o", str(tmp_path))
+    assert asked["size"] == "quick"
+    assert asked["pieces"] == paper.PIECES

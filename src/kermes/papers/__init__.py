@@ -12,7 +12,11 @@ from types import ModuleType
 __all__ = ["KEYS", "load"]
 
 #: Papers that can be reproduced, with their titles.
-KEYS = {"wek": "Wasserstein exponential kernels (De Plaen, Fanuel, Suykens, 2020)"}
+KEYS = {
+    "skfs": "Semigroup kernels on finite sets (Cuturi, Vert, 2004)",
+    "skm": "Semigroup kernels on measures (Cuturi, Fukumizu, Vert, 2005)",
+    "wek": "Wasserstein exponential kernels (De Plaen, Fanuel, Suykens, 2020)",
+}
 
 
 def load(key: str) -> ModuleType:

@@ -1,0 +1,45 @@
+"""Figure 1: the first eigenfunctions of a one, a zero and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ... import diagnostics, ground, plot
+from ...measures import Measure
+from .._common import Store, read_expected
+from .._digits import Say
+from .._pictures import pair_and_mean, titles
+
+__all__ = ["figure1"]
+
+Settings = dict[str, Any]
+
+
+def figure1(
+    settings: Settings, sizes: Settings, store: Store, say: Say
+) -> tuple[dict[str, dict[str, list[float]]], Callable[[], Any]]:
+    """Show the first eigenfunction with the linear and the Gaussian point kernel; return the leading eigenvalues."""
+    paper = read_expected(__package__)["paper"]["figure1"]
+    shown = pair_and_mean((1, 0), paper["linear"], settings["threshold"])
+    point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=settings["figure1"]["sigma"])}
+    eigenvalues = {
+        name: {
+            which: diagnostics.covariance_spectrum(measure, point_kernel, 2).eigenvalues.tolist()
+            for which, measure in shown.items()
+        }
+        for name, point_kernel in point_kernels.items()
+    }
+    return eigenvalues, partial(_draw, shown, point_kernels)
+
+
+def _draw(shown: dict[str, Measure], point_kernels: dict[str, ground.PointKernel]) -> Any:
+    """One row for each point kernel; the functions of each have a colour scale of their own."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 3, figsize=(8.2, 5.4), layout="constrained")
+    for row, (name, point_kernel) in zip(axes, point_kernels.items(), strict=True):
+        plot.eigenfunctions(list(shown.values()), point_kernel, 1, titles(shown), axes=row)
+        row[0].set_ylabel(f"{name} point kernel")
+    return figure

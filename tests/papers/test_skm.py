@@ -1,0 +1,92 @@
+"""The paper `skm` at toy size: every piece runs, results are kept, figures are drawn."""
+
+import numpy as np
+import pytest
+
+from kermes import datasets
+from kermes.papers import _digits
+from kermes.papers.skm import pictures, run
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """The digits of scikit-learn in place of MNIST, and tiny sizes."""
+    digits = datasets.load_digits()
+    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
+    settings = run.config()
+    settings |= {"threshold": 8, "sigma": 0.2, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
+    settings["figure3"]["images"] = 3
+    settings["quick"] = {
+        "table1": {"images": 8, "points": [8, 12], "samplings": 2, "splits": 1},
+        "figure6": {"images": 6, "points": [6, 9], "splits": 1},
+        "figure7": {"images": 6, "points": {"first": 4, "last": 12, "count": 3}, "samplings": 1, "splits": 1},
+    }
+    monkeypatch.setattr(run, "config", lambda: settings)
+    return settings
+
+
+def test_table_and_figures(tiny, tmp_path):
+    said = []
+    summary = run.reproduce("quick", tmp_path, say=said.append)
+    assert tuple(summary) == run.PIECES
+    mean = summary["table1"]["mean"]
+    assert mean.keys() >= run.expected()["paper"]["table1"].keys()
+    assert all(list(errors) == ["8", "12"] for errors in mean.values())
+    assert mean["k-IGV normalised"]["12"] <= 15.0  # zeros, ones and twos
+    assert len(said) == 4 + 2 + 3
+    for number in range(2, 8):
+        assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
+    for table in run.tables("quick", summary):
+        assert table.rows
+        assert all(len(row) == len(table.header) for row in table.rows)
+    assert run.reproduce("quick", tmp_path, ("table1",), said.append) == {"table1": summary["table1"]}
+    assert len(said) == 9  # finished pieces are not run again
+
+
+def test_figure2_is_the_ratio_of_generalised_variances(tiny):
+    found, _ = pictures.figure2(tiny, {}, None, None)
+    products = {name: np.prod(values) for name, values in found["variances"].items()}
+    ratio = np.sqrt(products["1"] * products["0"]) / products["mean"]
+    assert found["kernel"] == pytest.approx(ratio, rel=1e-4)
+
+
+def test_eigenvalues_decrease(tiny):
+    ones, twos = (figure(tiny, {}, None, None)[0] for figure in (pictures.figure4, pictures.figure5))
+    assert ones.keys() == {"1", "0", "mean"}
+    assert twos.keys() == {"2", "0", "mean"}
+    for eigenvalues in (ones, twos):
+        for values in eigenvalues.values():
+            assert len(values) == 4
+            assert (np.diff(values) <= 0).all()
+            assert min(values) > 0
+
+
+def test_deviations_are_named():
+    recorded = run.expected()
+    mean = {row: dict(errors) for row, errors in recorded["paper"]["table1"].items()}
+    mean["k-IGV normalised"] = dict(recorded["limit"]["table1"]["k-IGV normalised"])
+    summary = {"table1": {"mean": mean}, "figure3": {}}
+    assert run.deviations("full", summary) == []
+    mean["k-B"]["40"] += 2.5
+    mean["k-IGV normalised"]["80"] += 0.1
+    assert run.deviations("full", summary) == [
+        "table1, k-B, 40: 21.6 % against 19.1 %",
+        "table1, k-IGV normalised, 80: 8.6 %, more than 8.5 %",
+    ]
+
+
+def test_recorded_errors_keep_what_is_promised():
+    mean = run.expected()["full"]["table1"]
+    promised = {row: mean[row] for row in ("k-IGV", "k-IGV normalised")}
+    assert run.deviations("full", {"table1": {"mean": promised}}) == []
+
+
+def test_config_holds_the_protocol_of_the_paper():
+    settings = run.config()
+    table = settings["full"]["table1"]
+    assert (table["images"], table["points"], table["samplings"], table["splits"]) == (100, [40, 50, 60, 70, 80], 3, 5)
+    assert (settings["threshold"], settings["eta"], settings["sigma"]) == (190, 0.01, 0.1)
+    assert (len(settings["etas"]), len(settings["sigmas"])) == (12, 8)
+    assert settings["full"]["figure7"]["points"]["count"] == 90
