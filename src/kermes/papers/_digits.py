@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from .. import Engine, Measures, datasets, ground, kernels
 from .._typing import AnyArray, FloatArray
-from ._common import Store, Table
+from ._common import Store, Table, flat
 
 __all__ = [
     "Sample",
@@ -26,6 +26,7 @@ __all__ = [
     "errors",
     "first_of_each",
     "igv_grams",
+    "named_errors",
     "plan_of",
     "sample",
     "surface",
@@ -191,6 +192,17 @@ def _cells(columns: list[dict[str, Any]], row: str, summarise: Callable[..., Any
 def _best(cells: list[list[float]], plan: dict[str, Any]) -> dict[str, float]:
     i, j = np.unravel_index(np.argmin(cells), np.shape(cells))
     return {"error": cells[i][j], "eta": plan["etas"][i], "sigma": plan["sigmas"][j]}
+
+
+def named_errors(summary: dict[str, Any]) -> dict[str, float]:
+    """Return all errors of a run by name: means for each number of points, the lowest of a surface."""
+    nested: dict[str, Any] = {}
+    for piece, found in summary.items():
+        if "best" in found:
+            nested[piece] = {kernel: best["error"] for kernel, best in found["best"].items()}
+        elif "deviation" in found:
+            nested[piece] = found["mean"]
+    return flat(nested)
 
 
 def error_table(title: str, found: dict[str, Any], paper: dict[str, Any], columns: Sequence[str]) -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._common import Piece, Table, above, flat, off, read_config, read_expected, run_pieces
-from .._digits import best_table, error_table
+from .._digits import best_table, error_table, named_errors
 from . import experiments, pictures
 
 __all__ = ["PIECES", "config", "deviations", "expected", "reproduce", "tables"]
@@ -70,6 +70,9 @@ def tables(size: str, summary: dict[str, Any]) -> list[Table]:
         ]
         rows.append(["kernel value", f"{found['kernel']:.3f}", "", f"{paper['figure2']['kernel']:.3f}", ""])
         made.append(Table("Figure 2: variances", ["measure", "first", "second", "paper", "paper"], rows))
+    if "figure3" in summary:
+        rows = [[pair, f"{value:.2f}"] for pair, value in summary["figure3"]["mean"].items()]
+        made.append(Table("Figure 3: mean kernel value", ["digits", "linear IGV"], rows))
     if "figure6" in summary:
         made.append(best_table("Figure 6", summary["figure6"], "paper: 19.5 % at eta 0.008 to 0.02, sigma 0.12"))
     if "figure7" in summary:
@@ -87,10 +90,10 @@ def deviations(size: str, summary: dict[str, Any]) -> list[str]:
     errors it must not exceed; the quick one against what was measured when it was written.
     """
     recorded = expected()
-    found = flat({name: entry["mean"] for name, entry in summary.items() if name in ("table1", "figure7")})
+    found = named_errors(summary)
     if size == "quick":
         return off(found, flat(recorded["quick"]), recorded["tolerance"]["quick"])
-    known = flat({name: recorded["paper"][name] for name in ("table1", "figure7")})
+    known = flat({name: recorded["paper"][name] for name in ("table1", "figure6", "figure7")})
     return off(found, known, recorded["tolerance"]["paper"]) + above(found, flat(recorded["limit"]))
 
 
