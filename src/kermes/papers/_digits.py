@@ -35,8 +35,8 @@ __all__ = [
 Say = Callable[[str], None]
 
 #: A hard margin, for Gram matrices whose mean diagonal is 1: greater C and smaller tolerances give the same errors. The
-#: exception is the unnormalised kernel with sigma <= 0.1 and eta = 0.001: its diagonal spreads over 16 powers of ten,
-#: which is beyond double precision, and its errors of 50 to 90 % depend on C.
+#: exception is the unnormalised kernel with eta = 0.001 and sigma <= 0.2: its diagonal spreads over 10 to 16 powers of
+#: ten, too much for double precision, and its errors of 35 to 90 % depend on C.
 MACHINE = {"C": 1e8, "tol": 1e-7}
 FOLDS = 3
 #: The three forms of k-IGV that the tables report: the name of the row, and the parameters of the kernel.
@@ -90,7 +90,7 @@ def errors(K: FloatArray, labels: AnyArray, splits: int) -> list[float]:
     """Return the cross-validated error in percent for each of ``splits`` divisions into balanced folds.
 
     One machine per digit against the rest; the class is the one of the highest score. Unnormalised kernels have
-    values of 1e-20 and less, below the tolerance of the solver: K is divided by its mean diagonal, which changes
+    values far below the tolerance of the solver (1e-14 is common): K is divided by its mean diagonal, which changes
     nothing in a hard-margin machine but the unit of its multipliers.
     """
     scaled = K / np.diagonal(K).mean()
