@@ -59,7 +59,11 @@ def curves(found: dict[str, Any], marked: float | None = None, label: str = "") 
         axis.fill_between(points, means - deviations, means + deviations, color=drawn.get_color(), alpha=0.15, lw=0)
     if marked is not None:
         axis.axhline(marked, color="0.4", lw=0.8)
-        place = {"xycoords": ("axes fraction", "data"), "xytext": (-6, -8), "textcoords": "offset points"}
+        place: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "xytext": (-6, -8),
+            "textcoords": "offset points",
+        }
         axis.annotate(label, (1.0, marked), ha="right", va="top", color="0.4", **place)
     axis.set(xlabel="sampled points per image", ylabel="test error, %", ylim=(0, None))
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
