@@ -56,7 +56,7 @@ def test_deviations_are_named():
     summary = {"figure2a": {"best": {"k-IGV": {"error": 30.0}, "k-IGV normalised": {"error": 19.0}}}}
     assert run.deviations("full", summary) == ["figure2a, k-IGV normalised: 19.0 %, more than 16.0 %"]
     summary["figure2a"]["best"]["k-IGV normalised"]["error"] = 13.0
-    summary["rbf"] = {"mean": {"RBF, sigma 0.15": {"30": 44.0}}}
+    summary["rbf"] = {"mean": {"RBF, sigma 0.15": {"30": 44.0}}, "deviation": {}}
     assert run.deviations("full", summary) == ["figure2a, k-IGV normalised: 13.0 % against 19.5 %"]
 
 

@@ -59,7 +59,12 @@ def curves(found: dict[str, Any], marked: float | None = None, label: str = "") 
         axis.fill_between(points, means - deviations, means + deviations, color=drawn.get_color(), alpha=0.15, lw=0)
     if marked is not None:
         axis.axhline(marked, color="0.4", lw=0.8)
-        axis.annotate(label, (1.0, marked), xycoords=("axes fraction", "data"), ha="right", va="bottom", color="0.4")
+        place: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "xytext": (-6, -8),
+            "textcoords": "offset points",
+        }
+        axis.annotate(label, (1.0, marked), ha="right", va="top", color="0.4", **place)
     axis.set(xlabel="sampled points per image", ylabel="test error, %", ylim=(0, None))
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.grid(alpha=0.3)

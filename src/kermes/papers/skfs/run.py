@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._common import Piece, Table, above, flat, off, read_config, read_expected, run_pieces
-from .._digits import best_table, error_table
+from .._digits import best_table, error_table, named_errors
 from . import experiments, pictures
 
 __all__ = ["PIECES", "config", "deviations", "expected", "reproduce", "tables"]
@@ -81,9 +81,7 @@ def deviations(size: str, summary: dict[str, Any]) -> list[str]:
     best cell; the quick one against what was measured when it was written.
     """
     recorded = expected()
-    found = flat({name: summary[name]["mean"] for name in ("figure2b", "rbf") if name in summary})
-    if "figure2a" in summary:
-        found |= {f"figure2a, {kernel}": best["error"] for kernel, best in summary["figure2a"]["best"].items()}
+    found = named_errors(summary)
     if size == "quick":
         return off(found, flat(recorded["quick"]), recorded["tolerance"]["quick"])
     known = flat({name: recorded["paper"][name] for name in ("figure2a", "rbf")})

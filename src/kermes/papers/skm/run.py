@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._common import Piece, Table, above, flat, off, read_config, read_expected, run_pieces
-from .._digits import best_table, error_table
+from .._digits import best_table, error_table, named_errors
 from . import experiments, pictures
 
 __all__ = ["PIECES", "config", "deviations", "expected", "reproduce", "tables"]
@@ -23,8 +23,8 @@ _RUNS: dict[str, Piece] = {
 }
 #: The table and the figures; Figure 1 of the paper explains a notion.
 PIECES = tuple(_RUNS)
-#: Numbers of points whose errors are printed of Figure 7, if they were measured; others are in the figure.
-SHOWN = 7
+#: Numbers of points whose errors are printed of Figure 7, or the nearest measured ones; all are in the figure.
+SHOWN = (10, 20, 35, 60, 100, 200)
 
 
 def config() -> dict[str, Any]:
@@ -70,12 +70,15 @@ def tables(size: str, summary: dict[str, Any]) -> list[Table]:
         ]
         rows.append(["kernel value", f"{found['kernel']:.3f}", "", f"{paper['figure2']['kernel']:.3f}", ""])
         made.append(Table("Figure 2: variances", ["measure", "first", "second", "paper", "paper"], rows))
+    if "figure3" in summary:
+        rows = [[pair, f"{value:.2f}"] for pair, value in summary["figure3"]["mean"].items()]
+        made.append(Table("Figure 3: mean kernel value", ["digits", "linear IGV"], rows))
     if "figure6" in summary:
         made.append(best_table("Figure 6", summary["figure6"], "paper: 19.5 % at eta 0.008 to 0.02, sigma 0.12"))
     if "figure7" in summary:
-        found, every = summary["figure7"], _columns(summary["figure7"])
-        shown = every[:: max(1, len(every) // SHOWN)]
-        columns = shown if shown[-1] == every[-1] else [*shown, every[-1]]
+        found = summary["figure7"]
+        nearest = [min(_columns(found), key=lambda column: abs(int(column) - wanted)) for wanted in SHOWN]
+        columns = list(dict.fromkeys(nearest))
         made.append(error_table("Figure 7: error by sampled points, %", found, paper["figure7"], columns))
     return made
 
@@ -87,10 +90,10 @@ def deviations(size: str, summary: dict[str, Any]) -> list[str]:
     errors it must not exceed; the quick one against what was measured when it was written.
     """
     recorded = expected()
-    found = flat({name: entry["mean"] for name, entry in summary.items() if name in ("table1", "figure7")})
+    found = named_errors(summary)
     if size == "quick":
         return off(found, flat(recorded["quick"]), recorded["tolerance"]["quick"])
-    known = flat({name: recorded["paper"][name] for name in ("table1", "figure7")})
+    known = flat({name: recorded["paper"][name] for name in ("table1", "figure6", "figure7")})
     return off(found, known, recorded["tolerance"]["paper"]) + above(found, flat(recorded["limit"]))
 
 
