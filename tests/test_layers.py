@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1] / "src" / "kermes"
 LAYERS = [
     ["exceptions", "_typing"],
     ["_checks", "_table", "_linalg"],
+    ["_clusters"],
     ["core"],
     ["measures"],
     ["ground"],
@@ -19,6 +20,7 @@ LAYERS = [
     ["diagnostics"],
     ["plot"],
     ["estimators"],
+    ["clustering"],
     ["datasets"],
     ["papers"],
     ["cli"],

@@ -19,6 +19,7 @@ NAMES = [
     "diagnostics",
     "plot",
     "estimators",
+    "clustering",
     "datasets",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]

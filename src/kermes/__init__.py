@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, diagnostics, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, kernels, plot
     from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "LSSVMRegressor",
     "Measures",
     "MixtureFeatures",
+    "clustering",
     "datasets",
     "definiteness",
     "diagnostics",
@@ -42,6 +43,7 @@ _LAZY = {
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
+    "clustering": "kermes.clustering",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
