@@ -27,7 +27,7 @@ def two_slices(images: dict[str, AnyArray]) -> Any:
     """Figure 1: a clean and a noisy slice."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(images), figsize=(4.0 * len(images), 4.7), layout="constrained")
+    figure, axes = plt.subplots(1, len(images), figsize=(4.0 * len(images), 4.5), layout="constrained")
     for axis, letter, (name, image) in zip(axes, "ab", images.items(), strict=True):
         axis.imshow(image, cmap="gray", vmin=WINDOW[0], vmax=WINDOW[1], interpolation="nearest")
         axis.set(title=f"({letter}) {name}", xticks=[], yticks=[])
@@ -44,6 +44,7 @@ def clusters(tree: clustering.HierarchicalClustering, labels: AnyArray, found: d
         [["map", "tree"], ["map", "table"]], figsize=(13.0, 5.6), height_ratios=(3.2, 1.0), layout="constrained"
     )
     plot.heatmap(tree, labels=labels, ax=axes["map"])
+    axes["map"].invert_yaxis()  # as in the paper: cluster 1 below
     axes["map"].set(title="(a) kernel Wasserstein distances", ylabel=f"{len(labels)} slices")
     plot.dendrogram(tree, labels, ax=axes["tree"])
     axes["tree"].set(title=f"(b) hierarchical clustering, {found['linkage']} linkage")
