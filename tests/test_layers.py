@@ -15,6 +15,7 @@ LAYERS = [
     ["divergences"],
     ["engine"],
     ["kernels"],
+    ["equivalence"],
     ["definiteness"],
     ["diagnostics"],
     ["plot"],

@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, diagnostics, kernels, plot
+    from . import datasets, definiteness, diagnostics, equivalence, kernels, plot
     from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "definiteness",
     "diagnostics",
     "divergences",
+    "equivalence",
     "ground",
     "kernels",
     "pairwise",
@@ -45,6 +46,7 @@ _LAZY = {
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
+    "equivalence": "kermes.equivalence",
     "kernels": "kermes.kernels",
     "plot": "kermes.plot",
 }
