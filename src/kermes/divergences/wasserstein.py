@@ -11,7 +11,7 @@ from .._checks import real
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..exceptions import InvalidParameterError
-from ..ground import Binary, Cost, Euclidean, Matrix, SqEuclidean, as_cost
+from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
 from ..measures import Measure, Measures, as_measures
 from . import _plans
 from ._base import Claims, Divergence, empty_tile, require_same_dim
@@ -125,7 +125,7 @@ class Wasserstein(Divergence):
         cost = as_cost(self.cost)
         if isinstance(cost, Euclidean) and dim == 1 and self.p <= 2:
             return Claims(True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)")
-        if _uniform(cost) is not None:
+        if cost.uniform is not None:
             return Claims(True, float(self.p), "W_p^p is total variation, an L^1 distance (Schoenberg)")
         metric = None if isinstance(cost, Matrix) else True
         return Claims(metric, None, "no isometric embedding known; fails in general for dim >= 2")
@@ -137,7 +137,7 @@ class Wasserstein(Divergence):
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Choose the route: closed form where there is one."""
         cost = as_cost(self.cost)
-        if _uniform(cost) is not None:
+        if cost.uniform is not None:
             common = common_support(X, Y)
             if isinstance(cost, Matrix):
                 require_given(common)
@@ -181,7 +181,7 @@ class Wasserstein(Divergence):
             return out, None
         # Binary cost: all mass but min(mu, nu) moves, at the price scale^p.
         vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 1.0, out)
-        scale = _uniform(as_cost(self.cost))
+        scale = as_cost(self.cost).uniform
         assert scale is not None
         return 0.5 * scale**p * out, None
 
@@ -232,7 +232,7 @@ class Wasserstein(Divergence):
         """Closed forms merge both measures; the simplex is a different matter."""
         merge = super().work(X, Y, context)
         cost = as_cost(self.cost)
-        if _uniform(cost) is not None or (X.dim == 1 and isinstance(cost, Euclidean)):
+        if cost.uniform is not None or (X.dim == 1 and isinstance(cost, Euclidean)):
             return merge
         return 1e5 + 4.0 * float(merge**2.5)
 
@@ -268,13 +268,6 @@ class Wasserstein(Divergence):
         cost = as_cost(self.cost)
         assert isinstance(cost, Cost)  # a matrix is always tabulated
         return np.asarray(cost(points[a_ids], points[b_ids]) ** self.p)
-
-
-def _uniform(cost: Cost | Matrix) -> float | None:
-    """Return the distance of any two different points, if it is the same for all of them."""
-    if isinstance(cost, Binary):
-        return float(cost.scale)
-    return cost.uniform if isinstance(cost, Matrix) else None
 
 
 def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatArray) -> FloatArray:

@@ -27,6 +27,11 @@ class Cost(Frozen):
         """Parameters for the compiled cores."""
         return np.zeros(1)
 
+    @property
+    def uniform(self) -> float | None:
+        """The cost between any two different points if it is the same for all of them, otherwise None."""
+        return None
+
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> FloatArray:
         """Return the (n, m) costs between points x (n, d) and y (m, d)."""
         from ..core.points import cost_block
@@ -88,6 +93,11 @@ class Binary(Cost):
         """``[scale]``."""
         return np.array([float(self.scale)])
 
+    @property
+    def uniform(self) -> float:
+        """The scale."""
+        return float(self.scale)
+
 
 @dataclass(frozen=True)
 class Torus(Cost):
@@ -147,7 +157,7 @@ class Matrix(Frozen):
 
     @property
     def uniform(self) -> float | None:
-        """The distance of any two different bins if it is the same for all of them, otherwise None."""
+        """The cost between any two different bins if it is the same for all of them, otherwise None."""
         values = np.asarray(self.values)
         apart = values[~np.eye(len(values), dtype=bool)]
         return float(apart[0]) if len(apart) and apart[0] > 0 and (apart == apart[0]).all() else None
