@@ -15,14 +15,24 @@ from .measures import Measures
 
 if TYPE_CHECKING:
     from . import datasets, definiteness, diagnostics, equivalence, kernels, plot
-    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
+    from .estimators import (
+        EquivalentWassersteinGP,
+        KernelFeatures,
+        LSSVMClassifier,
+        LSSVMClassifierCV,
+        LSSVMRegressor,
+        MeasureGPRegressor,
+        MixtureFeatures,
+    )
 
 __all__ = [
     "Engine",
+    "EquivalentWassersteinGP",
     "KernelFeatures",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
     "datasets",
@@ -38,10 +48,12 @@ __all__ = [
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "EquivalentWassersteinGP": "kermes.estimators",
     "KernelFeatures": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",

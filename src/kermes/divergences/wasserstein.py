@@ -213,12 +213,8 @@ class Wasserstein(Divergence):
         array([[0.25, 0.25, 0.  , 0.  ],
                [0.  , 0.  , 0.25, 0.25]])
         """
-        X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
-        require_same_dim(X, Y)
-        self.check(X)
-        self.check(Y)
+        X, Y, common = self._couple(mu, nu)
         route = self.context(X, Y)
-        common = route.common or common_support(X, Y)
         (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
         if route.name == "binary":
             merged = _plans.in_place(a_ids, a, b_ids, b)
@@ -227,6 +223,27 @@ class Wasserstein(Divergence):
         else:
             merged = _plans.on_the_line(common.points[a_ids, 0], a, common.points[b_ids, 0], b)
         return _shared(X, common, a_ids, a) @ merged @ _shared(Y, common, b_ids, b).T
+
+    def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
+        """Return the ground costs, raised to the power p, between the atoms of two measures.
+
+        ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p.
+        """
+        X, Y, common = self._couple(mu, nu)
+        cost = as_cost(self.cost)
+        table = np.asarray(cost.values) ** self.p if isinstance(cost, Matrix) else None
+        return self._costs(common.points, table, atom_ids(X, *common), atom_ids(Y, *common))
+
+    def _couple(self, mu: Measure, nu: Measure) -> tuple[Measures, Measures, CommonSupport]:
+        """Return two checked measures as collections, and the points they share."""
+        X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
+        require_same_dim(X, Y)
+        self.check(X)
+        self.check(Y)
+        common = common_support(X, Y)
+        if isinstance(as_cost(self.cost), Matrix):
+            require_given(common)
+        return X, Y, common
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Closed forms merge both measures; the simplex is a different matter."""
