@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, optimize
 from sklearn.gaussian_process import GaussianProcessRegressor
 
+from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
 
@@ -90,7 +91,8 @@ class MeasureGPRegressor(GaussianProcessRegressor):
             )
             self.optimizer = None
         try:
-            self._escalate(X, y, alpha)
+            with few_threads(len(X) if hasattr(X, "__len__") else 0):
+                self._escalate(X, y, alpha)
         finally:  # parameters stay what the user set
             self.alpha, self.optimizer = alpha, optimizer
         if self.jitter_:
