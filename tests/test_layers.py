@@ -16,6 +16,7 @@ LAYERS = [
     ["divergences"],
     ["engine"],
     ["kernels"],
+    ["equivalence"],
     ["definiteness"],
     ["diagnostics"],
     ["plot"],

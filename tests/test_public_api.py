@@ -15,6 +15,7 @@ NAMES = [
     "divergences",
     "engine",
     "kernels",
+    "equivalence",
     "definiteness",
     "diagnostics",
     "plot",
