@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
 import numpy as np
-from scipy import linalg
-from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Hyperparameter, Kernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from kermes import Engine, MeasureGPRegressor, Measures, divergences, kernels, pairwise
 
-from .harness import Row
+from .harness import Row, timed
 
 FRESH = Engine(memo=False, progress=False)
 W = divergences.Wasserstein(p=2)
@@ -30,53 +30,55 @@ def model(scale: float) -> MeasureGPRegressor:
     return MeasureGPRegressor(kernel, n_restarts_optimizer=5, normalize_y=True, random_state=0)
 
 
-class Recorded(MeasureGPRegressor):
-    """Remembers where the likelihood was evaluated."""
+class Held(Kernel):  # type: ignore[misc]
+    """The same kernel with the squared distances in hand: what is left for scikit-learn to do."""
 
-    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
-        """Note the place."""
-        self.__dict__.setdefault("visited", []).append(np.array(theta))
-        return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+    def __init__(self, squared: np.ndarray, length_scale: float) -> None:
+        self.squared = squared
+        self.length_scale = length_scale
 
+    @property
+    def hyperparameter_length_scale(self) -> Hyperparameter:
+        """The one that is tuned."""
+        return Hyperparameter("length_scale", "numeric", (1e-5, 1e5))
 
-def likelihood(squared: np.ndarray, y: np.ndarray, theta: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the log marginal likelihood and its gradient by plain formulas: the arithmetic of one evaluation."""
-    variance, length, noise = np.exp(theta)
-    exponent = squared / length**2
-    process = variance * np.exp(-0.5 * exponent)
-    K = process.copy()
-    K[np.diag_indices_from(K)] += noise + 1e-10
-    L = linalg.cholesky(K, lower=True, check_finite=False)
-    alpha = linalg.cho_solve((L, True), y, check_finite=False)
-    value = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * len(y) * np.log(2 * np.pi)
-    inner = np.outer(alpha, alpha) - linalg.cho_solve((L, True), np.eye(len(y)), check_finite=False)
-    return value, 0.5 * np.array([np.vdot(inner, process), np.vdot(inner, process * exponent), noise * np.trace(inner)])
+    def __call__(self, X: np.ndarray, Y: np.ndarray | None = None, eval_gradient: bool = False) -> Any:
+        """Return the Gram matrix, whatever the rows."""
+        exponent = self.squared / self.length_scale**2
+        K = np.exp(-0.5 * exponent)
+        return (K, (K * exponent)[:, :, None]) if eval_gradient else K
+
+    def diag(self, X: np.ndarray) -> np.ndarray:
+        """Return ones."""
+        return np.ones(len(X))
+
+    def is_stationary(self) -> bool:
+        """Return False."""
+        return False
 
 
 def gp_fit() -> Row:
-    """A fit with five restarts, against its distance matrix and the arithmetic of the same likelihoods."""
+    """A fit with five restarts, against its distance matrix and scikit-learn's linear algebra on it."""
     X, y = clouds(200)
+    rows = np.arange(200.0)[:, None]
     squared = pairwise(X, divergence=W, engine=FRESH, squared=True)
     scale = float(np.sqrt(np.median(squared)))
-    recorder = model(scale)
-    recorder.__class__ = Recorded
-    recorder.fit(X, y)
-    targets = (y - y.mean()) / y.std()
     fits, peers = [], []
-    for _ in range(5):
-        one = model(scale)
-        started = time.perf_counter()
-        one.fit(X, y)
-        fits.append(time.perf_counter() - started)
-        started = time.perf_counter()
-        pairwise(X, divergence=W, engine=FRESH, squared=True)
+    for _ in range(7):
+        seconds, one = timed(lambda: model(scale).fit(X, y))
+        fits.append(seconds)
+        seconds, held = timed(lambda: pairwise(X, divergence=W, engine=FRESH, squared=True))
+        peer = GaussianProcessRegressor(
+            ConstantKernel() * Held(held, scale) + WhiteKernel(0.1), n_restarts_optimizer=5, normalize_y=True,
+            random_state=0,
+        )  # fmt: skip
         with threadpool_limits(limits=1):
-            values = [likelihood(squared, targets, theta)[0] for theta in recorder.visited]
-        peers.append(time.perf_counter() - started)
+            more, fitted = timed(lambda peer=peer: peer.fit(rows, y))
+        peers.append(seconds + more)
     ratio = min(fits) / min(peers)
-    difference = abs(max(values) / one.log_marginal_likelihood_value_ - 1)
+    difference = abs(one.log_marginal_likelihood_value_ / fitted.log_marginal_likelihood_value_ - 1)
     return Row(
-        f"GP fit, 200 measures of 100 points, 5 restarts, {len(values)} likelihoods", "distances + linear algebra",
+        "GP fit, 200 measures of 100 points, 5 restarts", "distances + scikit-learn's fit on them, one thread",
         f"{min(fits):.2f} s", f"{min(peers):.2f} s", f"{ratio:.2f} x", "<= 1.5 x", f"{difference:.0e}",
         ratio <= 1.5 and difference < 1e-6,
     )  # fmt: skip
@@ -86,16 +88,15 @@ def gp_predict() -> Row:
     """Mean and standard deviation at 1000 new measures."""
     X, y = clouds(200)
     fitted = model(0.5).set_params(n_restarts_optimizer=0).fit(X, y)
-    seconds = []
+    times = []
     for seed in (1, 2, 3):
         new, expected = clouds(1000, seed)
-        started = time.perf_counter()
-        mean, _ = fitted.predict(new, return_std=True)
-        seconds.append(time.perf_counter() - started)
+        seconds, (mean, _) = timed(lambda new=new: fitted.predict(new, return_std=True))
+        times.append(seconds)
     error = float(np.sqrt(np.mean((mean - expected) ** 2)) / expected.std())
     return Row(
-        "GP prediction with standard deviations, 1000 measures", "", f"{max(seconds):.2f} s", "",
-        f"{max(seconds):.2f} s", "<= 2 s", f"{error:.0e}", max(seconds) <= 2.0 and error < 0.3,
+        "GP prediction with standard deviations, 1000 measures", "", f"{max(times):.2f} s", "",
+        f"{max(times):.2f} s", "<= 2 s", f"{error:.0e}", max(times) <= 2.0 and error < 0.3,
     )  # fmt: skip
 
 

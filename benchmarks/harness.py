@@ -35,9 +35,9 @@ class Contest:
         result = expected = None
         self.ours()  # compiles or loads the compiled code
         for _ in range(self.repeats):
-            seconds, result = _timed(self.ours)
+            seconds, result = timed(self.ours)
             mine.append(seconds / self.our_units)
-            seconds, expected = _timed(self.theirs)
+            seconds, expected = timed(self.theirs)
             yours.append(seconds / self.their_units)
         difference = self.compare(result, expected)
         ratio = min(yours) / min(mine)
@@ -67,7 +67,8 @@ def relative(result: Any, expected: Any) -> float:
     return float(np.max(np.abs(np.asarray(result) - expected)) / np.max(np.abs(expected)))
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of a piece of work, and its result."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result

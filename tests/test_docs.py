@@ -14,6 +14,7 @@ import kermes
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kermes.__path__, "kermes."))
 README = Path(__file__).parents[1] / "README.md"
+GUIDE = README.parent / "docs" / "guide.md"
 EXTENDING = README.parent / "docs" / "extending.md"
 
 
@@ -50,3 +51,13 @@ def test_extending_examples(capsys):
     for t in (0.1, 1.0, 7.3):
         kernel = kermes.kernels.Semigroup(names["JensenDifference"](h), t=t)
         assert np.linalg.eigvalsh(kernel(X)).min() > -1e-12
+
+
+def test_gaussian_process_section_of_the_guide(capsys):
+    """Each Python block of the section prints the text block that follows it."""
+    section = GUIDE.read_text().split("## Gaussian processes on measures")[1].split("\n## ")[0]
+    names = {}
+    for code, expected in re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", section, flags=re.DOTALL):
+        exec(compile(code, str(GUIDE), "exec"), names)
+        assert capsys.readouterr().out.strip() == expected.strip()
+    assert names["surer"].any()
