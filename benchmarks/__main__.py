@@ -7,9 +7,16 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, foundation, semigroup, transport
+from . import families, feature_space, foundation, gaussian_process, semigroup, transport
 
-ROWS = {**foundation.ROWS, **transport.ROWS, **semigroup.ROWS, **feature_space.ROWS, **families.ROWS}
+ROWS = {
+    **foundation.ROWS,
+    **transport.ROWS,
+    **semigroup.ROWS,
+    **feature_space.ROWS,
+    **families.ROWS,
+    **gaussian_process.ROWS,
+}
 
 
 def main(names: list[str]) -> int:

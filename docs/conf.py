@@ -13,6 +13,8 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 exclude_patterns = ["_build"]
+# Methods inherited from scikit-learn refer to labels of its own documentation.
+suppress_warnings = ["ref.ref"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
 html_title = "kermes"

@@ -15,10 +15,12 @@ NAMES = [
     "divergences",
     "engine",
     "kernels",
+    "equivalence",
     "definiteness",
     "diagnostics",
     "plot",
     "estimators",
+    "clustering",
     "datasets",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]

@@ -14,21 +14,33 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import datasets, definiteness, diagnostics, kernels, plot
-    from .estimators import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from .estimators import (
+        EquivalentWassersteinGP,
+        KernelFeatures,
+        LSSVMClassifier,
+        LSSVMClassifierCV,
+        LSSVMRegressor,
+        MeasureGPRegressor,
+        MixtureFeatures,
+    )
 
 __all__ = [
     "Engine",
+    "EquivalentWassersteinGP",
     "KernelFeatures",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
+    "clustering",
     "datasets",
     "definiteness",
     "diagnostics",
     "divergences",
+    "equivalence",
     "ground",
     "kernels",
     "pairwise",
@@ -37,14 +49,18 @@ __all__ = [
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "EquivalentWassersteinGP": "kermes.estimators",
     "KernelFeatures": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
+    "clustering": "kermes.clustering",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
+    "equivalence": "kermes.equivalence",
     "kernels": "kermes.kernels",
     "plot": "kermes.plot",
 }

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from ._typing import FloatArray
 
-__all__ = ["eigh", "eigvalsh"]
+__all__ = ["eigh", "eigvalsh", "few_threads"]
 
 #: Order up to which one BLAS thread is used. The reduction to tridiagonal form is bound by memory, so that a second
 #: thread gains little; where others use the cores it costs a factor of 5 and more (orders 800 and 1500).
@@ -24,18 +24,19 @@ def eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Divide and conquer ('evd') releases the interpreter lock; SciPy's default driver does not.
     """
-    with _threads(len(K)):
+    with few_threads(len(K)):
         values, vectors = linalg.eigh(K, driver="evd")
     return values, vectors
 
 
 def eigvalsh(K: FloatArray) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
-    with _threads(len(K)):
+    with few_threads(len(K)):
         return np.asarray(linalg.eigvalsh(K, driver="evd"))
 
 
-def _threads(n: int) -> AbstractContextManager[Any]:
+def few_threads(n: int) -> AbstractContextManager[Any]:
+    """Return a context in which BLAS has one thread, if matrices of order n gain nothing from more."""
     return _controller().limit(limits=1, user_api="blas") if n <= SMALL else nullcontext()  # type: ignore[no-any-return]
 
 

@@ -11,6 +11,7 @@
 
     KermesWarning (UserWarning)
     ├── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
+    ├── DegenerateDataWarning                 constant targets, equal inputs: the data leave something undetermined
     ├── IllConditionedWarning                 a linear system lost most of its digits
     └── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 __all__ = [
     "ConvergenceWarning",
+    "DegenerateDataWarning",
     "IllConditionedWarning",
     "IndefiniteKernelWarning",
     "InvalidMeasureError",
@@ -63,6 +65,10 @@ class KermesWarning(UserWarning):
 
 class ConvergenceWarning(KermesWarning):
     """Some pairs stopped before reaching their tolerance."""
+
+
+class DegenerateDataWarning(KermesWarning):
+    """Constant targets, or two targets for one input: the documented fallback was used."""
 
 
 class IllConditionedWarning(KermesWarning):

@@ -170,3 +170,18 @@ def test_unsuitable_data(X, divergence, message):
 def test_dimensions_must_agree():
     with pytest.raises(UnsuitableDataError, match="`X` has points of dimension 2, `Y` of dimension 3"):
         pairwise(np.eye(2), np.eye(3), divergence=divergences.Euclidean())
+
+
+def test_equal_measures_up_to_rounding_have_nothing_to_transport():
+    """One weight differs in its last bit: for p = 1 some mass is left over on one side only."""
+    points = np.eye(3)
+    weights = np.array([0.1, 0.2, 0.7])
+    rounded = weights.copy()
+    rounded[0] = np.nextafter(0.1, 1.0)
+    X = Measures.from_samples([points, points], [weights, rounded])
+    difference = X.probabilities[:3] - X.probabilities[3:]
+    assert (difference <= 0).all() or (difference >= 0).all()
+    assert difference.any()
+    for Y in (X, Measures.from_samples([points, points], [rounded, weights])):
+        D = pairwise(Y, divergence=divergences.Wasserstein(p=1), engine=ENGINE)
+        assert_allclose(D, 0.0, atol=1e-15)

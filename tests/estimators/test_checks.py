@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kermes import KernelFeatures, LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor, MixtureFeatures
+from kermes import (
+    EquivalentWassersteinGP,
+    KernelFeatures,
+    LSSVMClassifier,
+    LSSVMClassifierCV,
+    LSSVMRegressor,
+    MeasureGPRegressor,
+    MixtureFeatures,
+)
 
 ESTIMATORS = [
     KernelFeatures(),
@@ -16,6 +24,9 @@ ESTIMATORS = [
     LSSVMRegressor(solver="primal"),
     LSSVMClassifierCV(),
     LSSVMClassifierCV(solver="primal", cv=2, length_scales=[1.0, 3.0], gammas=[0.1, 10.0]),
+    EquivalentWassersteinGP(n_restarts=0),
+    EquivalentWassersteinGP(n_restarts=0, noise=False),
+    MeasureGPRegressor(),
 ]
 
 
@@ -26,6 +37,8 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
+@pytest.mark.filterwarnings("ignore:The optimal value found")  # hyperparameters of targets that are noise
+@pytest.mark.filterwarnings("ignore:all targets are equal:kermes.exceptions.DegenerateDataWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

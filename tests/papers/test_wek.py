@@ -62,6 +62,16 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
     assert summary["mnist"]["repetitions"] == 2
 
 
+def test_the_distance_as_printed_runs_on_request(tiny, tmp_path):
+    run.config()["quick"]["printed"] = {key: value for key, value in tiny.items() if key != "subsets"}
+    summary = run.reproduce("quick", tmp_path, ("printed",), lambda line: None)
+    assert set(summary["printed"]["mean"]) == {
+        f"{kind} {row}" for kind in ("W", "RW") for row in ("core+oos", "core", "indefinite")
+    }
+    (table,) = run.tables("quick", summary | {"mnist": summary["printed"]})
+    assert all(len(row) == 3 for row in table.rows)
+
+
 def test_deviations_are_named():
     recorded = run.expected()
     summary = {"mnist": {"mean": dict(recorded["paper"]["mnist"])}}

@@ -34,9 +34,10 @@ def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -
     folder = output or Path(f"kermes-{key}-{size}")
     console = Console()
     paper = load(key)
-    unknown = set(only) - set(paper.PIECES)
+    known = (*paper.PIECES, *getattr(paper, "OPTIONAL", ()))
+    unknown = set(only) - set(known)
     if unknown:
-        raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(paper.PIECES)}.", param_hint="--only")
+        raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(known)}.", param_hint="--only")
     summary = paper.reproduce(size, folder, only or paper.PIECES, lambda line: console.print(line, highlight=False))
     console.print(KEYS[key], highlight=False)
     for title, header, rows in paper.tables(size, summary):

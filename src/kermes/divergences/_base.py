@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IndexArray, StatusArray
-from ..exceptions import UnsuitableDataError
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..ground import PointKernel
 from ..measures import Measures
 
 __all__ = ["Claims", "Divergence"]
@@ -109,6 +110,14 @@ def require_same_dim(X: Measures, Y: Measures) -> None:
     if X.dim != Y.dim:
         raise UnsuitableDataError(
             f"`X` has points of dimension {X.dim}, `Y` of dimension {Y.dim}; distances need one common dimension."
+        )
+
+
+def check_ground(ground: object) -> None:
+    """Refuse what is not a point kernel."""
+    if not isinstance(ground, PointKernel):
+        raise InvalidParameterError(
+            f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {ground!r}."
         )
 
 

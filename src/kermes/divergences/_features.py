@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from .._typing import FloatArray
 from ..ground import PointKernel
 from ..measures import Measures
+from ._base import portions
 
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
@@ -78,13 +79,28 @@ def _pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float,
     return FeatureMap(ground, points[pivots], np.ascontiguousarray(rows[: len(pivots), pivots].T))
 
 
+def centred_features(
+    X: Measures, features: Callable[[FloatArray], FloatArray]
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield for each measure the mean of its features, (r,), and the factor F (n_i, r) of their covariance F'F.
+
+    Features are computed for some thousand atoms at a time: one call per measure would take longer than the rest.
+    """
+    weights = X.probabilities
+    for rows in portions(X.sizes.astype(np.float64), POOL):
+        start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
+        values = features(X.points[start:stop])
+        for i in rows:
+            own = values[X.offsets[i] - start : X.offsets[i + 1] - start]
+            w = weights[X.offsets[i] : X.offsets[i + 1]]
+            mean = w @ own
+            yield mean, (own - mean) * np.sqrt(w[:, None])
+
+
 def moments(X: Measures, features: Callable[[FloatArray], FloatArray], rank: int) -> tuple[FloatArray, FloatArray]:
     """Return means (n, rank) and covariances (n, rank, rank) of the features of each measure."""
     means, covariances = np.empty((len(X), rank)), np.empty((len(X), rank, rank))
-    weights = X.probabilities
-    for i, (start, stop) in enumerate(zip(X.offsets[:-1], X.offsets[1:], strict=True)):
-        values = features(X.points[start:stop])
-        means[i] = weights[start:stop] @ values
-        scaled = (values - means[i]) * np.sqrt(weights[start:stop, None])
-        np.matmul(scaled.T, scaled, out=covariances[i])
+    for i, (mean, factor) in enumerate(centred_features(X, features)):
+        means[i] = mean
+        np.matmul(factor.T, factor, out=covariances[i])
     return means, covariances

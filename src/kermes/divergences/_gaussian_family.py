@@ -11,6 +11,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, empty_tile
+from ._features import moments
 from .jensen import Jensen
 
 #: Smallest eigenvalue of a correlation matrix that is not taken for rounding; log-determinants then keep 6 digits.
@@ -76,7 +77,7 @@ class GaussianFamily(Jensen):
         _check_spread(X, variances)
         if self.diagonal or X.dim == 1:
             return _Diagonal(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
-        covariances = _covariances(X, centred)
+        _, covariances = moments(X, lambda points: points, X.dim)
         _check_rank(X, covariances)
         values = np.empty(len(X))
         log_det.half_log_dets(covariances, 0.0, values)
@@ -118,15 +119,6 @@ class GaussianFamily(Jensen):
         """A logarithm per axis, or a Cholesky factorisation."""
         d = float(X.dim)
         return 20.0 * d if self.diagonal else d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
-
-
-def _covariances(X: Measures, centred: FloatArray) -> FloatArray:
-    scaled = np.sqrt(X.probabilities)[:, None] * centred
-    out = np.empty((len(X), X.dim, X.dim))
-    for i in range(len(X)):
-        atoms = scaled[X.offsets[i] : X.offsets[i + 1]]
-        out[i] = atoms.T @ atoms
-    return out
 
 
 def _check_spread(X: Measures, variances: FloatArray) -> None:

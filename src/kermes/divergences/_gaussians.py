@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
 from ._features import FeatureMap, feature_map
@@ -42,14 +41,6 @@ class Atoms(NamedTuple):
     offsets: IndexArray
     norms: FloatArray
     traces: FloatArray
-
-
-def check_ground(ground: object) -> None:
-    """Refuse what is not a point kernel."""
-    if not isinstance(ground, PointKernel):
-        raise InvalidParameterError(
-            f"`ground` must be a point kernel such as ground.Gaussian(gamma=1.0); got {ground!r}."
-        )
 
 
 def explicit_route(

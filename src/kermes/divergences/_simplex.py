@@ -35,3 +35,11 @@ def transport(solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray) -> tu
     if code == _OPTIMAL:
         return plan, value, status.OK
     return plan, value, status.UNCONVERGED if code == _OUT_OF_PIVOTS else status.FAILED
+
+
+def transport_with_duals(
+    solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, np.uint8]:
+    """Return an optimal plan, optimal dual potentials (n,) and (m,), and a status; a and b are positive."""
+    plan, _, u, v, code = solver(a, b * (a.sum() / b.sum()), cost, MAX_PIVOTS, 1)[:5]
+    return plan, u, v, status.OK if code == _OPTIMAL else status.FAILED

@@ -42,12 +42,18 @@ def common_support(X: Measures, Y: Measures) -> CommonSupport:
 
 def sparse_rows(X: Measures, points: FloatArray, given: bool) -> Rows:
     """Return the measures over a common support; repeated atoms are added up."""
-    ids = X.atoms if given else _locate(X.points, points)
-    assert ids is not None  # a given support comes with atom numbers
+    ids = atom_ids(X, points, given)
     m = len(points)
     flat, inverse = np.unique(ragged.owners(X.offsets) * m + ids, return_inverse=True)
     weights = np.bincount(inverse.ravel(), weights=X.probabilities).astype(np.float64)
     return Rows(flat % m, weights, ragged.offsets_of(np.bincount(flat // m, minlength=len(X))))
+
+
+def atom_ids(X: Measures, points: FloatArray, given: bool) -> IndexArray:
+    """Return the number of every atom of X in a common support."""
+    ids = X.atoms if given else _locate(X.points, points)
+    assert ids is not None  # a given support comes with atom numbers
+    return ids
 
 
 def dense_rows(X: Measures, points: FloatArray, given: bool) -> FloatArray:
@@ -74,11 +80,16 @@ def check_cost_matrix(cost: Cost | Matrix, X: Measures) -> None:
         )
 
 
+def require_given(common: CommonSupport) -> None:
+    """Refuse two supports for one cost matrix."""
+    if not common.given:
+        raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
+
+
 def cost_table(cost: Cost | Matrix, common: CommonSupport) -> FloatArray | None:
     """Return all costs between the points of a common support, or None if there are too many."""
     if isinstance(cost, Matrix):
-        if not common.given:
-            raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
+        require_given(common)
         return np.array(cost.values)
     return cost(common.points) if len(common.points) <= LARGEST_TABLE else None
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel, Polynomial
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ._base import Claims, Divergence, check_ground, empty_tile
 from ._factors import Factors, factorise
 from ._features import moments
 
@@ -78,10 +77,7 @@ class Bhattacharyya(Divergence):
 
     def __post_init__(self) -> None:
         positive(self.eta, "eta")
-        if not isinstance(self.ground, PointKernel):
-            raise InvalidParameterError(
-                f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {self.ground!r}."
-            )
+        check_ground(self.ground)
 
     def claims(self, dim: int) -> Claims:
         """Not a metric; for unbounded kernels no power of d is negative definite either."""

@@ -12,9 +12,9 @@ from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ._base import Claims, Divergence, check_ground, empty_tile
 from ._features import moments
-from ._gaussians import Atoms, Explicit, check_ground, explicit_route, prepare_atoms
+from ._gaussians import Atoms, Explicit, explicit_route, prepare_atoms
 
 __all__ = ["GaussianKL"]
 

@@ -11,8 +11,9 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
-from ._gaussians import Atoms, Explicit, check_ground, explicit_route, prepare_atoms
+from ._base import Claims, Divergence, check_ground, empty_tile
+from ._features import centred_features
+from ._gaussians import Atoms, Explicit, explicit_route, prepare_atoms
 
 __all__ = ["GaussianWasserstein"]
 
@@ -155,15 +156,11 @@ class GaussianWasserstein(Divergence):
 def _factors(X: Measures, features: Explicit) -> _Factors:
     """Return means and covariance factors, by the singular values of the centred features (never of their squares)."""
     means, traces, factors = np.empty((len(X), features.rank)), np.empty(len(X)), []
-    weights = X.probabilities
-    for i, (start, stop) in enumerate(zip(X.offsets[:-1], X.offsets[1:], strict=True)):
-        values = features(X.points[start:stop])
-        means[i] = weights[start:stop] @ values
-        scaled = (values - means[i]) * np.sqrt(weights[start:stop, None])
-        _, sizes, axes = np.linalg.svd(scaled, full_matrices=False)
+    for i, (mean, factor) in enumerate(centred_features(X, features)):
+        _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
         kept = sizes > NEGLIGIBLE * sizes[0]
+        means[i], traces[i] = mean, (sizes**2).sum()
         factors.append(sizes[kept, None] * axes[kept])
-        traces[i] = (sizes**2).sum()
     return _Factors(means, traces, np.concatenate(factors), ragged.offsets_of(np.array([len(F) for F in factors])))
 
 

@@ -11,10 +11,9 @@ from scipy.linalg.blas import dsyrk
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, empty_tile
+from ._base import Claims, check_ground, empty_tile
 from ._factors import Factors, Table, factorise
 from ._features import FeatureMap, feature_map, moments
 from ._support import LARGEST_TABLE
@@ -110,10 +109,7 @@ class GeneralizedVariance(Jensen):
 
     def __post_init__(self) -> None:
         positive(self.eta, "eta")
-        if not isinstance(self.ground, PointKernel):
-            raise InvalidParameterError(
-                f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {self.ground!r}."
-            )
+        check_ground(self.ground)
 
     def claims(self, dim: int) -> Claims:
         """A metric by Sra's theorem; negative definite on the line only."""

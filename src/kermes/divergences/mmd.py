@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile, portions
+from ._base import Claims, Divergence, check_ground, empty_tile, portions
+from ._support import dense_rows
 
 __all__ = ["MMD"]
 
@@ -69,10 +69,7 @@ class MMD(Divergence):
     ground: PointKernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ground, PointKernel):
-            raise InvalidParameterError(
-                f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {self.ground!r}."
-            )
+        check_ground(self.ground)
 
     def claims(self, dim: int) -> Claims:
         """A Hilbert norm; a metric when the kernel is characteristic."""
@@ -98,8 +95,8 @@ class MMD(Divergence):
         if isinstance(self.ground, Linear):
             return _Features(X.expectation(X.points))
         if context is not None:
-            assert X.atoms is not None
-            return _Features(X.expectation(context[X.atoms]))
+            assert X.support is not None
+            return _Features(dense_rows(X, X.support.points, True) @ context)
         # A fresh copy: cores are compiled for writable arrays only.
         coordinates = np.array(X.points.T, order="C")
         weights = X.probabilities

@@ -11,11 +11,21 @@ from .._checks import real
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..exceptions import InvalidParameterError
-from ..ground import Binary, Cost, Euclidean, Matrix, SqEuclidean, as_cost
-from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
+from ..measures import Measure, Measures, as_measures
+from . import _plans
+from ._base import Claims, Divergence, empty_tile, require_same_dim
 from ._simplex import network_simplex, transport
-from ._support import CommonSupport, Rows, check_cost_matrix, common_support, cost_table, sparse_rows
+from ._support import (
+    CommonSupport,
+    Rows,
+    atom_ids,
+    check_cost_matrix,
+    common_support,
+    cost_table,
+    require_given,
+    sparse_rows,
+)
 
 __all__ = ["Wasserstein"]
 
@@ -58,7 +68,8 @@ class Wasserstein(Divergence):
 
     for a ground distance c. Exact, for weighted measures of any sizes. On the line it is
     :math:`\int_0^1 |Q_\mu(t) - Q_\nu(t)|^p \, dt` with the quantile functions Q; for the binary cost it is total
-    variation; elsewhere POT's network simplex solves the linear program.
+    variation, and so it is for a matrix whose entries off the diagonal are all equal; elsewhere POT's network
+    simplex solves the linear program. :meth:`plan` returns an optimal plan of one pair.
 
     Parameters
     ----------
@@ -66,7 +77,9 @@ class Wasserstein(Divergence):
         Order, at least 1.
     cost : {'euclidean', 'binary', 'torus'}, ground cost, or array of shape (m, m)
         Ground distance; it is raised to the power p. An array holds the distances between the m points of
-        the support that histograms share.
+        the support that histograms share. Costs C that are raised already, as in
+        :math:`W_p^p = \min_T \sum_{ij} C_{ij} T_{ij}`, are passed as ``ground.Matrix.from_costs(C, p)``, and
+        C = c (1 - I) as ``ground.Binary.from_cost(c, p)``.
 
     Notes
     -----
@@ -112,7 +125,7 @@ class Wasserstein(Divergence):
         cost = as_cost(self.cost)
         if isinstance(cost, Euclidean) and dim == 1 and self.p <= 2:
             return Claims(True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)")
-        if isinstance(cost, Binary):
+        if cost.uniform is not None:
             return Claims(True, float(self.p), "W_p^p is total variation, an L^1 distance (Schoenberg)")
         metric = None if isinstance(cost, Matrix) else True
         return Claims(metric, None, "no isometric embedding known; fails in general for dim >= 2")
@@ -124,8 +137,11 @@ class Wasserstein(Divergence):
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Choose the route: closed form where there is one."""
         cost = as_cost(self.cost)
-        if isinstance(cost, Binary):
-            return _Route("binary", common_support(X, Y))
+        if cost.uniform is not None:
+            common = common_support(X, Y)
+            if isinstance(cost, Matrix):
+                require_given(common)
+            return _Route("binary", common)
         if X.dim == 1 and isinstance(cost, Euclidean):
             sizes = np.concatenate([X.sizes, Y.sizes])
             aligned = X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all()
@@ -165,14 +181,75 @@ class Wasserstein(Divergence):
             return out, None
         # Binary cost: all mass but min(mu, nu) moves, at the price scale^p.
         vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 1.0, out)
-        scale = float(as_cost(self.cost).params[0])  # type: ignore[union-attr]
+        scale = as_cost(self.cost).uniform
+        assert scale is not None
         return 0.5 * scale**p * out, None
+
+    def plan(self, mu: Measure, nu: Measure) -> FloatArray:
+        r"""Return an optimal plan between two measures.
+
+        Parameters
+        ----------
+        mu, nu : Measure
+            Members of collections, such as ``X[0]`` and ``X[3]``.
+
+        Returns
+        -------
+        ndarray of shape (n_atoms of mu, n_atoms of nu)
+            Mass moved between the atoms ``mu.points`` and ``nu.points``; the rows add up to the probabilities of mu,
+            the columns to those of nu.
+
+        Notes
+        -----
+        On the line the increasing plan, the only optimal one for p > 1. Under a binary or uniform cost all mass
+        that both have in common stays; where the rest goes does not matter and is chosen in order. Elsewhere a vertex
+        found by the network simplex; there may be others. Atoms at one point share their mass in proportion.
+
+        Examples
+        --------
+        >>> from kermes import Measures, divergences
+        >>> X = Measures.from_samples([[0.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+        >>> divergences.Wasserstein(p=2).plan(X[0], X[1])
+        array([[0.25, 0.25, 0.  , 0.  ],
+               [0.  , 0.  , 0.25, 0.25]])
+        """
+        X, Y, common = self._couple(mu, nu)
+        route = self.context(X, Y)
+        (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
+        if route.name == "binary":
+            merged = _plans.in_place(a_ids, a, b_ids, b)
+        elif route.name == "simplex":
+            merged = _plans.by_simplex(a, b, self._costs(common.points, route.table, a_ids, b_ids))
+        else:
+            merged = _plans.on_the_line(common.points[a_ids, 0], a, common.points[b_ids, 0], b)
+        return _shared(X, common, a_ids, a) @ merged @ _shared(Y, common, b_ids, b).T
+
+    def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
+        """Return the ground costs, raised to the power p, between the atoms of two measures.
+
+        ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p.
+        """
+        X, Y, common = self._couple(mu, nu)
+        cost = as_cost(self.cost)
+        table = np.asarray(cost.values) ** self.p if isinstance(cost, Matrix) else None
+        return self._costs(common.points, table, atom_ids(X, *common), atom_ids(Y, *common))
+
+    def _couple(self, mu: Measure, nu: Measure) -> tuple[Measures, Measures, CommonSupport]:
+        """Return two checked measures as collections, and the points they share."""
+        X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
+        require_same_dim(X, Y)
+        self.check(X)
+        self.check(Y)
+        common = common_support(X, Y)
+        if isinstance(as_cost(self.cost), Matrix):
+            require_given(common)
+        return X, Y, common
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Closed forms merge both measures; the simplex is a different matter."""
         merge = super().work(X, Y, context)
         cost = as_cost(self.cost)
-        if isinstance(cost, Binary) or (X.dim == 1 and isinstance(cost, Euclidean)):
+        if cost.uniform is not None or (X.dim == 1 and isinstance(cost, Euclidean)):
             return merge
         return 1e5 + 4.0 * float(merge**2.5)
 
@@ -185,8 +262,8 @@ class Wasserstein(Divergence):
         for i, row in enumerate(rows):
             for j in range(i + 1 if triangle else 0, len(cols)):
                 a_ids, a, b_ids, b = self._pair(A.rows, B.rows, row, cols[j])
-                if len(a):
-                    cost = self._costs(A, a_ids, b_ids)
+                if len(a) and len(b):  # one of them alone is the rounding of equal measures
+                    cost = self._costs(A.points, A.table, a_ids, b_ids)
                     _, out[i, j], codes[i, j] = transport(solver, a, b, cost)
         return out, codes
 
@@ -202,12 +279,20 @@ class Wasserstein(Divergence):
         surplus[np.searchsorted(ids, b_ids)] -= b
         return ids[surplus > 0], surplus[surplus > 0], ids[surplus < 0], -surplus[surplus < 0]
 
-    def _costs(self, A: _Atoms, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
-        if A.table is not None:
-            return A.table[np.ix_(a_ids, b_ids)]
+    def _costs(self, points: FloatArray, table: FloatArray | None, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
+        if table is not None:
+            return table[np.ix_(a_ids, b_ids)]
         cost = as_cost(self.cost)
         assert isinstance(cost, Cost)  # a matrix is always tabulated
-        return np.asarray(cost(A.points[a_ids], A.points[b_ids]) ** self.p)
+        return np.asarray(cost(points[a_ids], points[b_ids]) ** self.p)
+
+
+def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatArray) -> FloatArray:
+    """Return the share of each atom of the one measure X in the mass at its point, (n_atoms, n_points)."""
+    places = np.searchsorted(ids, atom_ids(X, *common))
+    shares = np.zeros((len(places), len(ids)))
+    shares[np.arange(len(places)), places] = X.probabilities / weights[places]
+    return shares
 
 
 def _sorted(X: Measures) -> _Sorted:

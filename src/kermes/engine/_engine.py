@@ -164,8 +164,9 @@ class Engine:
         A_measures = Measures(X._root, left)
         B_measures = A_measures if symmetric else Measures(Y._root, right)
         context = divergence.context(A_measures, B_measures)
-        A = divergence.prepare(A_measures, context)
-        B = A if symmetric else divergence.prepare(B_measures, context)
+        with threadpool_limits(limits=1):  # the matrices of one measure are small: threads would only wait
+            A = divergence.prepare(A_measures, context)
+            B = A if symmetric else divergence.prepare(B_measures, context)
         twins = A_measures.twins(B_measures) if divergence.biased else None
 
         def compute(tile: _plan.Block) -> None:

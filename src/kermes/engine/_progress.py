@@ -11,21 +11,24 @@ PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Count finished pairs; show a bar on stderr after a second of work.
+    """Count finished work; show a bar on stderr after a second of work.
 
     Parameters
     ----------
     total : int
-        Pairs to evaluate.
+        Things to do.
     show : 'auto', True or False
         'auto' shows the bar on a terminal only.
     title : str
+    unit : str
+        What the things are called.
     """
 
-    def __init__(self, total: int, show: bool | str, title: str) -> None:
+    def __init__(self, total: int, show: bool | str, title: str, unit: str = "pairs") -> None:
         self._total = total
         self._show = show
         self._title = title
+        self._unit = unit
         self._done = 0
         self._started = time.perf_counter()
         self._bar: Any = None
@@ -41,10 +44,10 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, pairs: int) -> None:
-        """Count ``pairs`` more; called from any thread."""
+    def advance(self, count: int) -> None:
+        """Count ``count`` more; called from any thread."""
         with self._lock:
-            self._done += pairs
+            self._done += count
             if self._bar is None and self._show and time.perf_counter() - self._started > PATIENCE:
                 self._open()
             if self._bar is not None:
@@ -63,7 +66,7 @@ class Progress:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("pairs"),
+            TextColumn(self._unit),
             _rate_column(),
             TimeRemainingColumn(),
             console=console,
@@ -78,7 +81,7 @@ def _rate_column() -> Any:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Pairs per second."""
+        """Things per second."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed

@@ -16,13 +16,38 @@ from ..kernels._base import takes_measures
 from ..measures import Measure, Measures, as_measures
 from ._default import default_kernel
 
-__all__ = ["KernelEstimator", "Samples", "select"]
+__all__ = ["KernelEstimator", "MeasureEstimator", "Samples", "select"]
 
 #: Measures, or rows of a precomputed Gram matrix.
 Samples: TypeAlias = Measures | FloatArray
 
 
-class KernelEstimator(BaseEstimator):
+class MeasureEstimator(BaseEstimator):
+    """Base of all estimators: reads samples as measures, and keeps the dimension of their points."""
+
+    def _read_measures(self, X: Any, *, reset: bool, name: str = "X") -> Measures:
+        """Return X as measures, rows of a 2-D array as Dirac masses; with ``reset`` they are training samples."""
+        if isinstance(X, Measure):
+            as_measures(X, name)  # says what to pass instead
+        if _holds_measures(X):
+            return self._remember_dim(as_measures(X), reset, name)
+        return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
+
+    def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
+        """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
+        if reset:
+            self.n_features_in_ = measures.dim
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        elif measures.dim != self.n_features_in_:
+            raise UnsuitableDataError(
+                f"`{name}` has points of dimension {measures.dim}, the training measures of dimension "
+                f"{self.n_features_in_}. Pass measures on the same space."
+            )
+        return measures
+
+
+class KernelEstimator(MeasureEstimator):
     """Base of the estimators with a ``kernel`` parameter: a kernel on measures, None or 'precomputed'.
 
     After :meth:`_bind` the estimator has ``kernel_`` (the kernel in use), ``support_`` (rows of the training set it is
@@ -41,10 +66,8 @@ class KernelEstimator(BaseEstimator):
     def _read(self, X: Any, *, reset: bool, name: str = "X") -> Samples:
         """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
         self._check_kernel()
-        if isinstance(X, Measure):
-            as_measures(X, name)  # says what to pass instead
-        if _holds_measures(X) and not self._precomputed:
-            return self._remember_dim(as_measures(X), reset, name)
+        if not self._precomputed or isinstance(X, Measure):
+            return self._read_measures(X, reset=reset, name=name)
         return self._from_array(validate_data(self, X, reset=reset, dtype=np.float64), reset)
 
     def _read_labelled(self, X: Any, y: Any, *, numeric: bool) -> tuple[Samples, AnyArray]:
@@ -90,19 +113,6 @@ class KernelEstimator(BaseEstimator):
             f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
             f"got {self.kernel!r}."
         )
-
-    def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
-        """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
-        if reset:
-            self.n_features_in_ = measures.dim
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-        elif measures.dim != self.n_features_in_:
-            raise UnsuitableDataError(
-                f"`{name}` has points of dimension {measures.dim}, the training measures of dimension "
-                f"{self.n_features_in_}. Pass measures on the same space."
-            )
-        return measures
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

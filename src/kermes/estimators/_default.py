@@ -1,4 +1,4 @@
-"""The kernel of an estimator that was given none."""
+"""The distance and the kernel of an estimator that was given none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from ..engine import pairwise
 from ..kernels import Exponential
 from ..measures import Measures
 
-__all__ = ["default_kernel"]
+__all__ = ["default_divergence", "default_kernel"]
+
+
+def default_divergence() -> SlicedWasserstein:
+    """Return the sliced Wasserstein distance: it takes measures of any dimension and is of negative type."""
+    return SlicedWasserstein()
 
 
 def default_kernel(X: Measures) -> Exponential:
     """Return the squared-exponential kernel of the sliced Wasserstein distance, at the median distance in X.
 
-    Sliced transport takes measures of any dimension and is of negative type, so the kernel is positive definite.
-    The median is over distinct positive distances, so that repeating a sample does not change the kernel; 1 if all
-    measures are equal.
+    The kernel is positive definite. The median is over distinct positive distances, so that repeating a sample does
+    not change the kernel; 1 if all measures are equal.
     """
-    divergence = SlicedWasserstein()
+    divergence = default_divergence()
     distances = pairwise(X, divergence=divergence)
     distinct = np.unique(distances[distances > 0])
     return Exponential(divergence, length_scale=float(np.median(distinct)) if len(distinct) else 1.0)

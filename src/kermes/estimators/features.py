@@ -52,7 +52,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         The kernel in use.
     eigenvalues_ : ndarray of shape (n_core,)
         The whole spectrum of the core Gram matrix, in descending order; the first ``n_components_`` are kept.
-    components_ : ndarray of shape (n_components_, n_core)
+    components_ : ndarray of shape (``n_components_``, n_core)
         Rows :math:`v_l' / \sqrt{\lambda_l}`.
     negative_mass_ : float
         Sum of the sizes of the negative eigenvalues, which are left out, over that of all. A warning tells when it
@@ -110,7 +110,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the features of X, (len(X), n_components_)."""
+        """Return the features of X, ``(len(X), n_components_)``."""
         check_is_fitted(self)
         return np.asarray(self._gram(self._read(X, reset=False)) @ self.components_.T)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._checks import choice, positive
+from .._checks import choice, positive, real
 from .._table import Table
 from .._typing import ArrayLike, FloatArray
 from ..core import codes
@@ -26,6 +26,11 @@ class Cost(Frozen):
     def params(self) -> FloatArray:
         """Parameters for the compiled cores."""
         return np.zeros(1)
+
+    @property
+    def uniform(self) -> float | None:
+        """The cost between any two different points if it is the same for all of them, otherwise None."""
+        return None
 
     def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> FloatArray:
         """Return the (n, m) costs between points x (n, d) and y (m, d)."""
@@ -59,7 +64,9 @@ class Binary(Cost):
     Parameters
     ----------
     scale : float
-        Cost of any move at all.
+        Distance of any two different points. ``Wasserstein(p, cost=Binary(scale))`` raises it to the power p: the
+        cost of a move is ``scale**p``. For the cost matrix C = c (1 - I) of papers, already raised, see
+        :meth:`from_cost`.
     """
 
     scale: float = 1.0
@@ -69,10 +76,27 @@ class Binary(Cost):
     def __post_init__(self) -> None:
         positive(self.scale, "scale")
 
+    @classmethod
+    def from_cost(cls, c: float, p: float = 2.0) -> Binary:
+        """Return the distance whose p-th power is c, so that W_p^p has the cost matrix c (1 - I).
+
+        Examples
+        --------
+        >>> from kermes import ground
+        >>> ground.Binary.from_cost(4.0, p=2)
+        Binary(scale=2.0)
+        """
+        return cls(positive(c, "c") ** (1.0 / real(p, "p", low=1.0)))
+
     @property
     def params(self) -> FloatArray:
         """``[scale]``."""
         return np.array([float(self.scale)])
+
+    @property
+    def uniform(self) -> float:
+        """The scale."""
+        return float(self.scale)
 
 
 @dataclass(frozen=True)
@@ -106,7 +130,8 @@ class Matrix(Frozen):
     ----------
     values : array of shape (m, m)
         Non-negative, symmetric, zero on the diagonal; entry (i, j) is the cost from bin i to bin j.
-        Kept as a read-only table that compares by content.
+        Kept as a read-only table that compares by content. For ``Wasserstein`` it is a *distance*, which is raised to
+        the power p; for costs that are raised already see :meth:`from_costs`.
     """
 
     values: ArrayLike
@@ -114,6 +139,28 @@ class Matrix(Frozen):
     def __post_init__(self) -> None:
         if not isinstance(self.values, Table):
             object.__setattr__(self, "values", Table(self.values, "cost matrix"))
+
+    @classmethod
+    def from_costs(cls, costs: ArrayLike, p: float = 2.0) -> Matrix:
+        """Return the distances whose p-th powers are ``costs``, so that W_p^p = min <costs, T>.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kermes import ground
+        >>> np.array(ground.Matrix.from_costs([[0.0, 4.0], [4.0, 0.0]], p=2).values)
+        array([[0., 2.],
+               [2., 0.]])
+        """
+        values = np.array(Table(costs, "cost matrix"))
+        return cls(np.sqrt(values) if p == 2 else values ** (1.0 / real(p, "p", low=1.0)))
+
+    @property
+    def uniform(self) -> float | None:
+        """The cost between any two different bins if it is the same for all of them, otherwise None."""
+        values = np.asarray(self.values)
+        apart = values[~np.eye(len(values), dtype=bool)]
+        return float(apart[0]) if len(apart) and apart[0] > 0 and (apart == apart[0]).all() else None
 
 
 _BY_NAME: dict[str, type[Cost]] = {cost.name: cost for cost in (Euclidean, SqEuclidean, Binary, Torus)}

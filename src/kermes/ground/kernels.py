@@ -49,7 +49,7 @@ class Linear(PointKernel):
     characteristic: ClassVar[bool] = False
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return |x_i|^2."""
+        """Return ``|x_i|^2``."""
         return np.asarray(np.einsum("ik,ik->i", x, x))
 
 
@@ -121,7 +121,7 @@ class Polynomial(PointKernel):
         return np.array([self.gamma, self.coef0, self.degree], dtype=np.float64)
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return (gamma |x_i|^2 + coef0)^degree."""
+        """Return ``(gamma |x_i|^2 + coef0)^degree``."""
         return np.asarray((self.gamma * np.einsum("ik,ik->i", x, x) + self.coef0) ** self.degree)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ._base import MeasureKernel
+from .anisotropic import AnisotropicWasserstein
 from .bhattacharyya import Bhattacharyya
 from .bumps import Bumps
 from .entropy import Entropy
@@ -16,6 +17,7 @@ from .semigroup import IGV, Semigroup
 
 __all__ = [
     "IGV",
+    "AnisotropicWasserstein",
     "Bhattacharyya",
     "Bumps",
     "Entropy",

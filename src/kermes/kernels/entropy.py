@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from sklearn.gaussian_process.kernels import Hyperparameter
-
-from .._checks import positive
 from ..divergences import JensenShannon
 from ..engine import Engine
 from ..ground import Gaussian
-from .semigroup import SemigroupKernel
+from .semigroup import RateKernel
 
 __all__ = ["Entropy"]
 
 
-class Entropy(SemigroupKernel):
+class Entropy(RateKernel):
     r"""Entropy kernel: close to 1 when the mean of two measures has hardly more entropy than each of them.
 
     .. math:: k(\mu, \nu) = \exp\left(-t J(\mu, \nu)\right), \qquad
@@ -67,23 +64,9 @@ class Entropy(SemigroupKernel):
         self.engine = engine
 
     @property
-    def hyperparameter_t(self) -> Hyperparameter:
-        """The one hyperparameter that a Gaussian process tunes."""
-        return Hyperparameter("t", "numeric", self.t_bounds)
-
-    @property
-    def _tuned(self) -> Hyperparameter:
-        return self.hyperparameter_t
-
-    @property
     def jensen(self) -> JensenShannon:
         """The Jensen-Shannon divergence."""
         return JensenShannon(self.smoothing)
-
-    @property
-    def rate(self) -> float:
-        """The factor t."""
-        return positive(self.t, "t")
 
     def __repr__(self) -> str:
         smoothing = "" if self.smoothing is None else f", smoothing={self.smoothing!r}"

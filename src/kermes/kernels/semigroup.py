@@ -66,7 +66,28 @@ class SemigroupKernel(MeasureKernel):
         return self.jensen.semigroup_definite(self.rate, dim)
 
 
-class Semigroup(SemigroupKernel):
+class RateKernel(SemigroupKernel):
+    """Semigroup kernels whose rate is a parameter of their own, ``t``, which Gaussian processes tune."""
+
+    t: float
+    t_bounds: tuple[float, float] | str
+
+    @property
+    def hyperparameter_t(self) -> Hyperparameter:
+        """The one hyperparameter that a Gaussian process tunes."""
+        return Hyperparameter("t", "numeric", self.t_bounds)
+
+    @property
+    def _tuned(self) -> Hyperparameter:
+        return self.hyperparameter_t
+
+    @property
+    def rate(self) -> float:
+        """The factor t."""
+        return positive(self.t, "t")
+
+
+class Semigroup(RateKernel):
     r"""Semigroup kernel of a Jensen difference.
 
     .. math:: k(\mu, \nu) = \exp\left(-t J(\mu, \nu)\right), \qquad
@@ -118,15 +139,6 @@ class Semigroup(SemigroupKernel):
         self.engine = engine
 
     @property
-    def hyperparameter_t(self) -> Hyperparameter:
-        """The one hyperparameter that a Gaussian process tunes."""
-        return Hyperparameter("t", "numeric", self.t_bounds)
-
-    @property
-    def _tuned(self) -> Hyperparameter:
-        return self.hyperparameter_t
-
-    @property
     def jensen(self) -> Jensen:
         """The divergence, if it is a Jensen difference."""
         if not isinstance(self.divergence, Jensen):
@@ -135,11 +147,6 @@ class Semigroup(SemigroupKernel):
                 f"{self.divergence!r}. For other distances use kernels.Exponential."
             )
         return self.divergence
-
-    @property
-    def rate(self) -> float:
-        """The factor t."""
-        return positive(self.t, "t")
 
     def __repr__(self) -> str:
         return f"Semigroup({self.divergence!r}, t={self.t:.3g}, normalized={self.normalized})"

@@ -65,10 +65,10 @@ def above(found: dict[str, float], limits: dict[str, float]) -> list[str]:
     ]
 
 
-def off(found: dict[str, float], known: dict[str, float], tolerance: float) -> list[str]:
-    """Return in words the errors that differ from the known ones by more than ``tolerance`` points."""
+def off(found: dict[str, float], known: dict[str, float], tolerance: float, unit: str = " %") -> list[str]:
+    """Return in words the numbers that differ from the known ones by more than ``tolerance``, in their unit."""
     return [
-        f"{name}: {found[name]:.1f} % against {value:.1f} %"
+        f"{name}: {found[name]:.1f}{unit} against {value:.1f}{unit}"
         for name, value in known.items()
         if name in found and abs(found[name] - value) > tolerance
     ]

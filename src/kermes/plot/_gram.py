@@ -10,7 +10,7 @@ from .._typing import AnyArray, ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
 from ._axes import pyplot
 
-__all__ = ["gram"]
+__all__ = ["as_square", "gram"]
 
 
 def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
@@ -41,7 +41,7 @@ def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
     >>> K = kernels.IGV(eta=1e-3)(digits.measures(spacing="unit"))
     >>> axes = plot.gram(K, digits.target)
     """
-    values = _square(K)
+    values = as_square(K, "K", "kernel(X)")
     classes: list[tuple[Any, int]] = []
     if labels is not None:
         order, classes = _sorted(np.asarray(labels), len(values))
@@ -58,12 +58,13 @@ def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
     return ax
 
 
-def _square(K: ArrayLike) -> FloatArray:
+def as_square(K: ArrayLike, name: str, example: str) -> FloatArray:
+    """Return K as a square matrix of finite numbers, or say what it is instead."""
     values = np.asarray(K, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not values.size:
-        raise InvalidParameterError(f"`K` must be a square matrix, such as kernel(X); got shape {values.shape}.")
+        raise InvalidParameterError(f"`{name}` must be a square matrix, such as {example}; got shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise InvalidParameterError("`K` must hold finite numbers.")
+        raise InvalidParameterError(f"`{name}` must hold finite numbers.")
     return values
 
 

@@ -1,0 +1,62 @@
+"""What clusterings share: reading measures or distances, and the distance in use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from .._table import as_distances
+from .._typing import FloatArray, IndexArray
+from ..divergences import Divergence
+from ..engine import pairwise
+from ..estimators._base import MeasureEstimator, Samples
+from ..estimators._default import default_divergence
+from ..exceptions import InvalidParameterError
+from ..measures import Measures
+
+__all__ = ["MeasureClustering"]
+
+
+class MeasureClustering(ClusterMixin, MeasureEstimator):
+    """Base of the clusterings with a ``divergence`` parameter: a divergence, None or 'precomputed'.
+
+    After :meth:`_distances` the estimator has ``divergence_``, the divergence in use.
+    """
+
+    divergence: Any
+    engine: Any
+    divergence_: Any
+    labels_: IndexArray
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.divergence, str)
+
+    def _read(self, X: Any, *, reset: bool) -> Samples:
+        """Return checked measures, or distances if precomputed; with ``reset`` they are training samples."""
+        if not (self.divergence is None or isinstance(self.divergence, Divergence) or self.divergence == "precomputed"):
+            raise InvalidParameterError(
+                "`divergence` must be a divergence such as divergences.Wasserstein(p=2), None or 'precomputed'; "
+                f"got {self.divergence!r}."
+            )
+        if not self._precomputed:
+            return self._read_measures(X, reset=reset)
+        if isinstance(X, Measures):
+            raise InvalidParameterError("`X` must be distances if `divergence` is 'precomputed'; got Measures.")
+        distances = validate_data(self, X, reset=reset, dtype=np.float64)
+        return as_distances(distances, "X") if reset else distances
+
+    def _distances(self, samples: Samples) -> FloatArray:
+        """Return the matrix of distances of the training samples."""
+        self.divergence_ = default_divergence() if self.divergence is None else self.divergence
+        if not isinstance(samples, Measures):
+            return samples
+        return pairwise(samples, divergence=self.divergence_, engine=self.engine)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags

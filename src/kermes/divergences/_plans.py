@@ -1,0 +1,93 @@
+"""Optimal plans between two weight vectors: in order on the line, in place for the uniform cost, simplex elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..core import status
+from ..exceptions import NumericalError
+from ._simplex import network_simplex, transport, transport_with_duals
+
+#: A remainder below this fraction of the atom it is left of is rounding, not mass to ship.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+#: A cell belongs to some optimal plan if its reduced cost is below this fraction of the largest cost.
+TIGHT = 1e-12
+
+
+def in_order(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Ship a to b in the order given, until one side is used up (the north-west corner rule)."""
+    plan = np.zeros((len(a), len(b)))
+    i = j = 0
+    left, room = (float(a[0]), float(b[0])) if len(a) and len(b) else (0.0, 0.0)
+    while i < len(a) and j < len(b):
+        moved = min(left, room)
+        plan[i, j] += moved
+        left, room = left - moved, room - moved
+        i_done, j_done = left <= ROUNDING * a[i], room <= ROUNDING * b[j]
+        if i_done:
+            i += 1
+            left = float(a[i]) if i < len(a) else 0.0
+        if j_done:
+            j += 1
+            room = float(b[j]) if j < len(b) else 0.0
+    return plan
+
+
+def on_the_line(x: FloatArray, a: FloatArray, y: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the increasing plan; optimal for |x - y|^p, p >= 1, and the only one for p > 1."""
+    rows, cols = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
+    plan = np.zeros((len(a), len(b)))
+    plan[np.ix_(rows, cols)] = in_order(a[rows], b[cols])
+    return plan
+
+
+def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray) -> FloatArray:
+    """Return an optimal plan for the cost c (1 - I), between atoms at the places ``a_ids`` and ``b_ids`` (distinct).
+
+    In every optimal plan min(a_i, b_i) stays where it is. The rest costs c wherever it goes.
+    """
+    plan = np.zeros((len(a), len(b)))
+    _, rows, cols = np.intersect1d(a_ids, b_ids, assume_unique=True, return_indices=True)
+    stays = np.minimum(a[rows], b[cols])
+    plan[rows, cols] = stays
+    surplus, deficit = a.copy(), b.copy()
+    surplus[rows] -= stays
+    deficit[cols] -= stays
+    sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
+    plan[np.ix_(sources, sinks)] += in_order(surplus[sources], deficit[sinks])
+    return plan
+
+
+def by_simplex(a: FloatArray, b: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return an optimal plan for costs (n, m); a and b are positive."""
+    plan, _, code = transport(network_simplex(), a, b, np.ascontiguousarray(cost))
+    _refuse_failed(code)
+    return plan
+
+
+def weighted_cost_range(a: FloatArray, b: FloatArray, cost: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the least and the largest sum_i w_i S_i over all optimal plans, with S_i = sum_j C_ij T_ij.
+
+    By complementary slackness the optimal plans are those that use cells of reduced cost 0 only. Among them
+    two more transport problems give both ends.
+    """
+    solver = network_simplex()
+    cost = np.ascontiguousarray(cost)
+    plan, u, v, code = transport_with_duals(solver, a, b, cost)
+    _refuse_failed(code)
+    tight = (cost - u[:, None] - v[None] <= TIGHT * max(float(cost.max()), 1e-300)) | (plan > 0)
+    weighted = weights[:, None] * cost
+    top = float(weighted.max()) or 1.0
+    ends = []
+    for price in (weighted, top - weighted):
+        # Leaving the optimal cells costs more than any plan inside them.
+        best, _, code = transport(solver, a, b, np.where(tight, price, 1e3 * top))
+        _refuse_failed(code)
+        ends.append(float((best * weighted).sum()))
+    return ends[0], ends[1]
+
+
+def _refuse_failed(code: np.uint8) -> None:
+    if code != status.OK:
+        raise NumericalError("the network simplex found no optimal plan. Check the scale of the costs and weights.")

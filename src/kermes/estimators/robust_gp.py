@@ -1,0 +1,236 @@
+"""scikit-learn's Gaussian process regression, with a fit that always ends in a model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import linalg, optimize
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from .._linalg import few_threads
+from .._typing import FloatArray
+from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+
+__all__ = ["MeasureGPRegressor", "careful_l_bfgs"]
+
+#: Jitters against bad conditioning, as fractions of the mean of the diagonal: tried for every hyperparameter.
+RUNGS = (1e-10, 1e-8, 1e-6)
+#: First jitter against an indefinite kernel; every failure multiplies it by ten.
+INDEFINITE = 1e-5
+#: A correlation of two inputs from here on leaves no room for two values.
+EQUAL = 1.0 - 1e-12
+#: Targets that differ by less than this fraction of the largest are constant.
+CONSTANT = 8 * float(np.finfo(np.float64).eps)
+
+
+class MeasureGPRegressor(GaussianProcessRegressor):
+    r"""Gaussian process regression that escalates a jitter instead of giving up.
+
+    scikit-learn's ``GaussianProcessRegressor`` (all its parameters, and their meaning) raises an error when the kernel
+    matrix at the best hyperparameters is not positive definite to working precision, and passes over all smooth models
+    on its way. Here the diagonal grows by :math:`10^{-10}`, :math:`10^{-8}` or :math:`10^{-6}` of its mean where a
+    matrix needs it, in the search and at its end; a warning says how much the result has. Hyperparameters that need
+    more are rejected steps. If no others are left the kernel is indefinite, and the search is repeated with
+    :math:`10^{-5}, 10^{-4}, \ldots`.
+
+    Parameters
+    ----------
+    kernel, alpha, optimizer, n_restarts_optimizer, normalize_y, copy_X_train, n_targets, random_state
+        Those of ``GaussianProcessRegressor``. The kernel is one on measures, such as
+        ``ConstantKernel() * kernels.Exponential(divergence) + WhiteKernel()``.
+
+    Attributes
+    ----------
+    jitter_ : float
+        What was added to the diagonal beyond ``alpha``, for the fitted hyperparameters; 0 if nothing was needed.
+    kernel_, L_, alpha_, X_train_, y_train_, log_marginal_likelihood_value_
+        Those of ``GaussianProcessRegressor``, for the matrix with the jitter.
+
+    Notes
+    -----
+    *Constant targets* say nothing about the hyperparameters: the likelihood grows without end as the variance goes
+    to 0. They keep their first values, with a warning; the mean is right, the standard deviations are
+    those of the prior that was passed.
+    *Two targets for one input* (equal measures, no ``WhiteKernel``, a small ``alpha``): a warning names the pair; the
+    mean there is the average of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import MeasureGPRegressor, Measures, divergences, kernels
+    >>> X = Measures.from_samples([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    >>> model = MeasureGPRegressor(kernels.Exponential(divergences.Wasserstein(), 1.0, length_scale_bounds="fixed"))
+    >>> model.fit(X, [1.0, 2.0, 5.0]).predict(X).round(6)
+    array([1., 2., 5.])
+    >>> model.jitter_
+    0.0
+    """
+
+    alpha: Any
+    optimizer: Any
+    jitter_: float
+
+    def fit(self, X: Any, y: Any) -> MeasureGPRegressor:
+        """Fit by marginal likelihood.
+
+        Parameters
+        ----------
+        X : Measures, or whatever the kernel takes
+        y : array of shape (n,) or (n, n_targets)
+        """
+        alpha, optimizer = self.alpha, self.optimizer
+        alpha = np.asarray(alpha) if np.ndim(alpha) else alpha
+        if _constant(y):
+            warnings.warn(
+                "all targets are equal; they do not determine hyperparameters, which stay as they were passed. The "
+                "standard deviations of predictions are those of that prior.",
+                DegenerateDataWarning,
+                stacklevel=2,
+            )
+            self.optimizer = None
+        try:
+            with few_threads(len(X) if hasattr(X, "__len__") else 0):
+                self._escalate(X, y, alpha)
+        finally:  # parameters stay what the user set
+            self.alpha, self.optimizer = alpha, optimizer
+        if self.jitter_:
+            warnings.warn(self._jitter_message(), IllConditionedWarning, stacklevel=2)
+        self._tell_equal_inputs()
+        return self
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
+        """Return the log marginal likelihood, with the least jitter that the matrix at ``theta`` needs.
+
+        Parameters
+        ----------
+        theta : array of shape (n_dims,), optional
+            Logarithms of hyperparameters; the fitted ones by default.
+        eval_gradient : bool
+            Also return the gradient.
+        clone_kernel : bool
+            Leave ``kernel_`` as it is.
+        """
+        answer = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+        if theta is None or _value(answer) > -np.inf:
+            return answer
+        alpha = self.alpha
+        unit = _mean_diagonal(self.kernel_.clone_with_theta(theta), self.X_train_)
+        try:
+            for rung in RUNGS:
+                self.alpha = alpha + rung * unit
+                answer = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+                if _value(answer) > -np.inf:
+                    break
+        finally:
+            self.alpha = alpha
+        return answer
+
+    def _escalate(self, X: Any, y: Any, alpha: Any) -> None:
+        extra = self.jitter_ = 0.0
+        while True:
+            try:
+                super().fit(X, y)
+            except np.linalg.LinAlgError:
+                rung = self._factorise()
+                if rung is None:
+                    # The least eigenvalue is above -n times the largest entry: some jitter up to there is enough.
+                    unit = _mean_diagonal(self.kernel_, self.X_train_)
+                    if not 0.0 < unit < np.inf or extra > 10.0 * len(self.X_train_) * unit:
+                        raise
+                    extra = 10.0 * extra or INDEFINITE * unit
+                    self.alpha = alpha + extra
+                    continue
+                extra += rung
+            self.jitter_ = extra
+            return
+
+    def _factorise(self) -> float | None:
+        """Do what the end of scikit-learn's fit could not, with the least jitter; return it, or None."""
+        K = self.kernel_(self.X_train_)
+        K[np.diag_indices_from(K)] += self.alpha
+        unit = _mean_diagonal(self.kernel_, self.X_train_)
+        for rung in RUNGS:
+            try:
+                self.L_ = linalg.cholesky(K + rung * unit * np.eye(len(K)), lower=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                continue
+            self.alpha_ = linalg.cho_solve((self.L_, True), self.y_train_, check_finite=False)
+            return rung * unit
+        return None
+
+    def _jitter_message(self) -> str:
+        share = self.jitter_ / _mean_diagonal(self.kernel_, self.X_train_)
+        reason = (
+            "the kernel is not positive definite on these data; see definiteness.spectrum"
+            if share > 0.9 * INDEFINITE
+            else "inputs are too much alike for the kernel; a WhiteKernel or a greater alpha is the usual remedy"
+        )
+        return (
+            f"the kernel matrix of {len(self.X_train_)} samples is not positive definite to working precision: a "
+            f"jitter of {self.jitter_:.1e} was added to its diagonal, {share:.1e} of its mean ({reason})."
+        )
+
+    def _tell_equal_inputs(self) -> None:
+        """Warn if two inputs that the kernel takes for one have different targets, and no noise explains it."""
+        K = np.array(self.kernel_(self.X_train_))
+        noise = float(np.min(self.alpha)) + self.jitter_
+        scale = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K)))
+        alike = np.triu((EQUAL * scale <= K) & (scale * 1e-6 > noise), 1)
+        targets = self.y_train_.reshape(len(K), -1)
+        spread = 1e-8 * max(float(np.abs(targets).max()), 1e-300)
+        pairs = [(i, j) for i, j in np.argwhere(alike) if np.abs(targets[i] - targets[j]).max() > spread]
+        if pairs:
+            i, j = pairs[0]
+            warnings.warn(
+                f"samples {i} and {j} are the same for the kernel, but their targets differ (pairs like that: "
+                f"{len(pairs)}), and the model has no noise: there the mean is the average. Add a WhiteKernel, raise "
+                "alpha, or merge them.",
+                DegenerateDataWarning,
+                stacklevel=3,
+            )
+
+
+def careful_l_bfgs(objective: Any, theta: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
+    """Minimise within bounds, by L-BFGS-B with a first step of at most one unit of log(hyperparameter).
+
+    With all variables bounded its first step goes to the minimum of a parabola of curvature 1, that is to the bounds
+    if the gradient is large, where likelihoods are flat. Dividing by the gradient's length prevents that.
+    """
+    length = max(float(np.linalg.norm(objective(theta)[1])), 1.0)
+
+    def scaled(x: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = objective(x)
+        return value / length, gradient / length
+
+    found = optimize.minimize(
+        scaled,
+        theta,
+        method="L-BFGS-B",
+        jac=True,
+        bounds=bounds,
+        options={"ftol": 1e-9 / length, "gtol": 1e-5 / length},
+    )
+    return np.asarray(found.x), float(found.fun * length)
+
+
+def _value(answer: Any) -> float:
+    """Return the likelihood, from an answer with or without its gradient."""
+    return float(answer[0] if isinstance(answer, tuple) else answer)
+
+
+def _mean_diagonal(kernel: Any, X: Any) -> float:
+    return float(np.mean(kernel.diag(X)))
+
+
+def _constant(y: Any) -> bool:
+    """Whether all targets of each output are equal; what is not an array of numbers is left to scikit-learn."""
+    try:
+        values = np.asarray(y)
+    except (TypeError, ValueError):
+        return False
+    if not values.size or values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+        return False
+    values = values.astype(np.float64)
+    return bool((np.ptp(values, axis=0) <= CONSTANT * np.abs(values).max()).all())

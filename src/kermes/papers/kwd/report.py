@@ -1,0 +1,106 @@
+"""The numbers as tables to print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._common import Table
+
+__all__ = ["tables"]
+
+#: What a cell shows: a small cluster tells that a linkage has cut off a few odd slices.
+CELL = "chi-square (size of the smaller cluster)"
+
+
+def tables(summary: dict[str, Any], paper: dict[str, Any], shown: list[str]) -> list[Table]:
+    """Return the tables of the pieces in the summary; those over a parameter have the linkages ``shown``."""
+    made = []
+    if "figure2" in summary:
+        made += [_contingency(summary["figure2"], paper["figure2"]), _rates(summary["figure2"], paper["figure2"])]
+    if "figure3" in summary:
+        made += _chi_squares(summary["figure3"], paper)
+    if "figure4" in summary:
+        rows = [
+            [name, str(found["pairs"]), _number(found["pearson"], 3), _number(found["spearman"], 3)]
+            for name, found in summary["figure4"].items()
+        ]
+        header = ["pairs of slices", "number", "Pearson", "Spearman"]
+        made.append(Table("Figure 4: correlation of both Wasserstein distances", header, rows))
+    if "sensitivity" in summary:
+        made += _sensitivity(summary["sensitivity"], shown)
+    return made
+
+
+def _contingency(found: dict[str, Any], paper: dict[str, Any]) -> Table:
+    rows = [
+        [f"{i}", *map(str, ours), *map(str, theirs)]
+        for i, (ours, theirs) in enumerate(zip(found["table"], paper["table"], strict=True), start=1)
+    ]
+    title = f"Figure 2: kernel Wasserstein distance, {found['linkage']} linkage"
+    return Table(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], rows)
+
+
+def _rates(found: dict[str, Any], paper: dict[str, Any]) -> Table:
+    rows = [
+        [f"{name}, % in the right cluster", f"{found['rates'][name]:.1f}", f"{rate:.1f}"]
+        for name, rate in paper["rates"].items()
+    ]
+    rows.append(["chi-square", f"{found['chi_square']:.1f}", f"{paper['chi_square']:.0f}"])
+    rows.append(["adjusted Rand index", f"{found['adjusted_rand']:.3f}", ""])
+    return Table("Figure 2: rates", ["", "ours", "paper"], rows)
+
+
+def _chi_squares(found: dict[str, Any], paper: dict[str, Any]) -> list[Table]:
+    """Chi-squares grow with the number of slices, so they are also given as a share of it, which is at most 1."""
+    n, known, linkage = found["slices"], paper["figure3"], found["linkage"]
+    rows = []
+    for name, theirs in known.items():
+        ours = found["scores"][name][linkage]["chi_square"]
+        rows.append([name, f"{ours:.0f}", f"{theirs:.0f}", f"{ours / n:.3f}", f"{theirs / paper['slices']:.3f}"])
+    header = ["method", "ours", "paper", f"ours / {n}", f"paper / {paper['slices']}"]
+    return [
+        Table(f"Figure 3: chi-square, {linkage} linkage", header, rows),
+        _by_linkage(f"Figure 3, every linkage: {CELL}", "", {"": found["scores"]}),
+    ]
+
+
+def _sensitivity(found: dict[str, Any], shown: list[str]) -> list[Table]:
+    made = [
+        _by_linkage(f"Simulations: {CELL}", "seed", found["seeds"]),
+        _by_linkage(f"W_2^2 and the root of J_KL instead: {CELL}", "", {"": found["power"]}),
+    ]
+    for key, title in (("gamma", "Point kernel"), ("rho", "Regularisation"), ("range", "Grey values cut off")):
+        made.append(_over(f"{title}: {CELL}", key, found[key], shown))
+    areas = found["separability"]
+    names = list(next(iter(areas.values())))
+    rows = [[seed, *(f"{values[name]:.3f}" for name in names)] for seed, values in areas.items()]
+    title = "Noisy against clean, labels known: area under the ROC curve"
+    return [*made, Table(title, ["seed", *names], rows)]
+
+
+def _by_linkage(title: str, key: str, many: dict[str, Any]) -> Table:
+    """A row for each linkage of each entry of ``many``, a column for each method."""
+    rows = [
+        [*([value] if key else []), linkage, *(_cell(row[linkage]) for row in scores.values())]
+        for value, scores in many.items()
+        for linkage in next(iter(scores.values()))
+    ]
+    names = list(next(iter(many.values())))
+    return Table(title, [*([key] if key else []), "linkage", *names], rows)
+
+
+def _over(title: str, key: str, over: dict[str, Any], shown: list[str]) -> Table:
+    rows = [
+        [value, name, *(_cell(row[linkage]) for linkage in shown)]
+        for value, scores in over.items()
+        for name, row in scores.items()
+    ]
+    return Table(title, [key, "method", *shown], rows)
+
+
+def _cell(score: dict[str, Any]) -> str:
+    return f"{score['chi_square']:.0f} ({score['smaller']})"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,81 @@
+"""Transport plans of single pairs, and uniform cost matrices."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kermes import Measures, divergences, ground, pairwise
+from kermes.divergences import _plans
+from kermes.exceptions import UnsuitableDataError
+
+COSTS = ["euclidean", ground.Binary(1.5), ground.Torus(2.0)]
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("cost", COSTS, ids=str)
+def test_plans_reach_the_distance(cost, p, dim, clouds):
+    X = clouds(7, dim)  # ragged, weighted, with repeated atoms
+    W = divergences.Wasserstein(p=p, cost=cost)
+    D = pairwise(X, divergence=W) ** p
+    function = ground.Euclidean() if cost == "euclidean" else cost
+    for i, mu in enumerate(X):
+        for j, nu in enumerate(X):
+            plan = W.plan(mu, nu)
+            assert (plan >= 0).all()
+            assert_allclose(plan.sum(axis=1), mu.weights / mu.mass, atol=1e-14)
+            assert_allclose(plan.sum(axis=0), nu.weights / nu.mass, atol=1e-14)
+            assert_allclose((plan * function(mu.points, nu.points) ** p).sum(), D[i, j], atol=1e-12)
+
+
+def test_hostile_measures():
+    tiny = Measures.from_samples(
+        [[0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 2.0], [1e9, -1e9]], [[1e-300], [1, 2, 3], [1e-20, 1.0, 1e20], [1.0, 1e-12]]
+    )
+    for cost in ("euclidean", "binary"):
+        W = divergences.Wasserstein(p=2, cost=cost)
+        for mu in tiny:
+            for nu in tiny:
+                plan = W.plan(mu, nu)
+                assert_allclose(plan.sum(axis=1), mu.weights / mu.mass, atol=1e-14)
+                assert_allclose(plan.sum(axis=0), nu.weights / nu.mass, atol=1e-14)
+
+
+def test_plan_under_a_matrix_numbers_the_bins():
+    H = [[0.0, 0.5, 0.5], [0.25, 0.0, 0.75]]
+    X = Measures.from_histograms(H, [3.0, 1.0, 2.0])
+    W = divergences.Wasserstein(p=1, cost=np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]]))
+    assert_allclose(W.plan(X[0], X[1]), [[0.25, 0.25], [0.0, 0.5]], atol=1e-15)
+
+
+def test_a_uniform_matrix_is_the_binary_cost():
+    rng = np.random.default_rng(0)
+    X = Measures.from_histograms(rng.dirichlet(np.ones(6), 9) * (rng.random((9, 6)) < 0.7) + np.eye(9, 6), np.arange(6))
+    matrix = divergences.Wasserstein(p=2, cost=1.5 * (1 - np.eye(6)))
+    binary = divergences.Wasserstein(p=2, cost=ground.Binary(1.5))
+    assert matrix.context(X, X).name == "binary"
+    assert_array_equal(pairwise(X, divergence=matrix), pairwise(X, divergence=binary))
+    assert_array_equal(matrix.plan(X[0], X[1]), binary.plan(X[0], X[1]))
+    assert matrix.claims(3) == binary.claims(3)
+    other = Measures.from_histograms(np.ones((1, 6)), np.arange(6) + 0.5)
+    with pytest.raises(UnsuitableDataError, match="must share the support of the cost matrix"):
+        pairwise(X, other, divergence=matrix)
+    assert ground.Matrix(np.zeros((2, 2))).uniform is None
+    assert ground.Matrix(np.zeros((1, 1))).uniform is None
+
+
+def test_range_over_all_optimal_plans():
+    """p = 1 on the line: two plans of equal cost, S = (.5, .5, 0) or (1, 0, 0)."""
+    z = np.arange(3.0)
+    C = np.abs(z[:, None] - z)
+    a, b, w = np.array([0.5, 0.5]), np.array([0.5, 0.5]), np.array([1.0, 3.0])
+    assert_allclose(_plans.weighted_cost_range(a, b, C[:2, 1:], w), (1.0, 2.0))
+    assert_allclose(_plans.weighted_cost_range(a, b, C[:2, 1:] ** 2, w), (2.0, 2.0))  # p = 2: only one
+
+
+def test_bad_input(clouds):
+    X, Y = clouds(2, 1), clouds(2, 2)
+    with pytest.raises(UnsuitableDataError, match="one common dimension"):
+        divergences.Wasserstein().plan(X[0], Y[0])
+    with pytest.raises(UnsuitableDataError, match="needs measures on a shared support"):
+        divergences.Wasserstein(cost=np.zeros((2, 2))).plan(X[0], X[1])
