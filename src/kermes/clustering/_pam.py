@@ -20,7 +20,7 @@ from .._typing import FloatArray, IndexArray
 
 __all__ = ["build", "partition", "plus_plus", "swap"]
 
-#: Entries of a block of candidates. Arrays of this size stay in the cache.
+#: Entries of a block of candidates. Larger blocks make fewer exchanges per pass, smaller ones more calls of NumPy.
 BLOCK = 1 << 17
 #: A smaller relative change of the loss is rounding.
 ROUNDING = 1e-12

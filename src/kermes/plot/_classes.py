@@ -30,14 +30,16 @@ def class_bar(ax: Any, names: AnyArray, codes: IndexArray, extent: tuple[float, 
 
     ``extent`` is the horizontal range of the stripes in data of ``ax``, ``low`` how far below the axes other text ends.
     """
+    from matplotlib.patches import Patch
+
     bar = ax.inset_axes([0.0, -low - GAP - BAR, 1.0, BAR], sharex=ax)
     palette = colours(len(names))
     # A row of an image: thousands of stripes cost nothing, and those narrower than a pixel are averaged.
-    bar.imshow(palette[codes][np.newaxis], extent=(*extent, 0.0, 1.0), aspect="auto", interpolation="auto")
+    bar.imshow(palette[codes][np.newaxis], extent=(*extent, 0.0, 1.0), aspect="auto")
     bar.set(xlim=ax.get_xlim(), ylim=(0.0, 1.0), yticks=[])
     bar.tick_params(bottom=False, labelbottom=False)
     if len(names) <= MOST_NAMES:
-        patches = [pyplot().Rectangle((0, 0), 1, 1, color=colour) for colour in palette]
+        patches = [Patch(color=colour) for colour in palette]
         bar.legend(
             patches, [str(name) for name in names], ncols=min(len(names), 6), loc="upper center", frameon=False,
             bbox_to_anchor=(0.5, -0.2), fontsize=9, handlelength=1.0, handleheight=1.0, borderaxespad=0.2,

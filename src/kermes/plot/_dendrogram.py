@@ -86,12 +86,13 @@ def _write(ax: Any, names: list[str]) -> float:
     longest = max(map(len, names))
     ax.set_xticks(np.arange(len(names)), names)
     ax.tick_params(axis="x", length=0, labelsize=7, rotation=90 if longest > 2 else 0)
-    inches = 0.1 + 0.08 * (longest if longest > 2 else 1)
+    inches = 0.1 + 0.06 * (longest if longest > 2 else 1)
     return float(inches * ax.figure.dpi / ax.get_window_extent().height)
 
 
 def _draw(ax: Any, Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> None:
     from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
 
     n = len(leaves)
     sizes = np.bincount(clusters)
@@ -103,7 +104,7 @@ def _draw(ax: Any, Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> N
     low = min(0.0, float(Z[:, 2].min(initial=0.0)))
     ax.set(xlim=(-0.5, n - 0.5), ylim=(low, 1.05 * top))
     if len(sizes) <= MOST_NAMES:
-        handles = [pyplot().Line2D([], [], color=colour) for colour in palette]
+        handles = [Line2D([], [], color=colour) for colour in palette]
         ax.legend(handles, [f"cluster {i} ({size})" for i, size in enumerate(sizes)], frameon=False, fontsize=9)
 
 

@@ -68,8 +68,7 @@ def heatmap(
     rows = _order(order, groups, n)
     if ax is None:
         _, ax = pyplot().subplots(figsize=(5.2, 4.8), layout="constrained")
-    # "auto" averages where many measures share a pixel.
-    image = ax.imshow(values[np.ix_(rows, rows)], cmap="viridis", interpolation="auto", interpolation_stage="data")
+    image = ax.imshow(values[np.ix_(rows, rows)], cmap="viridis")  # averages where many measures share a pixel
     ax.figure.colorbar(image, ax=ax, shrink=0.85, label="distance")
     ax.set(xticks=[], yticks=[], ylabel=f"{n} measures")
     if groups is not None:
