@@ -183,7 +183,6 @@ def _family_case(name, family, entropy, dims, atol):
 
 
 DIVERGENCES += [
-    _family_case("family-multinomial", "multinomial", exponential_families.shannon, (1, 2, 5), 1e-7),
     _family_case(
         "family-degree-1",
         divergences.Family(1, -5.0, 6.0, intervals=32),
@@ -229,7 +228,6 @@ KERNELS = [
     _exponential_case("exp-sliced", divergences.SlicedWasserstein(n_slices=9), 0.5),
     _exponential_case("exp-euclidean", divergences.Euclidean(), 0.4, power=1.5),
     _exponential_case("exp-mmd", divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5),
-    _exponential_case("exp-multinomial", divergences.ExponentialFamily("multinomial"), 0.9),
     _exponential_case("exp-fixed", divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
     KernelCase("igv-line", kernels.IGV(0.1, power=0.3, power_bounds=(1e-2, 1e2)), dims=(1,), scale="power"),
     KernelCase("igv-linear", kernels.IGV(0.1)),

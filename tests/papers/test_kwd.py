@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import gaussians
 
 from kermes import Measures
-from kermes.papers.kwd import data, experiments, methods, run
+from kermes.papers.kwd import data, experiments, methods, report, run
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("skimage")
@@ -110,6 +110,19 @@ def test_blocks_are_all_pairs_once():
     assert_array_equal(sum(mask.astype(int) for mask in blocks.values()), np.triu(np.ones((5, 5), dtype=int), 1))
     assert {name: int(mask.sum()) for name, mask in blocks.items()} == {"cluster 1": 3, "cluster 2": 1, "between": 6}
     assert experiments._correlations(np.ones(1), np.ones(1)) == {"pairs": 1, "pearson": None, "spearman": None}
+
+
+def test_spread_leaves_out_single_linkage():
+    def scores(plain, kernel):
+        rows = {"Wasserstein": plain, "kernel Wasserstein": kernel, "KL": kernel, "kernel KL": plain}
+        linkages = ("average", "ward", "single")
+        return {name: {k: {"chi_square": v} for k, v in zip(linkages, row, strict=True)} for name, row in rows.items()}
+
+    spread, wins = report._spread(
+        {"0": scores((5.0, 7.0, 900.0), (6.0, 7.0, 0.0)), "1": scores((1.0, 2.0, 0.0), (9.0, 1.0, 0.0))}
+    )
+    assert spread.rows[0] == ["Wasserstein", "1", "4", "7"]  # the median of 1, 2, 5 and 7 is 3.5
+    assert wins.rows == [["Wasserstein", "2", "1", "1"], ["KL", "1", "1", "2"]]
 
 
 def test_deviations_are_named():

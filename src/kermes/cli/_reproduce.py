@@ -11,16 +11,18 @@ from ..papers import KEYS, load
 
 @click.command()
 @click.argument("key", type=click.Choice(list(KEYS)))
-@click.option("--quick", "size", flag_value="quick", default=True, help="Small samples, a few minutes (the default).")
-@click.option("--full", "size", flag_value="full", help="The protocol of the paper; it can be interrupted.")
+@click.option("--quick", is_flag=True, help="Small samples, a few minutes (the default).")
+@click.option("--full", is_flag=True, help="The protocol of the paper; it can be interrupted.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for results and figures; kermes-KEY-SIZE by default.",
 )
-@click.option("--only", multiple=True, help="A part to run, such as table1 or mnist; may be repeated. All by default.")
-def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -> None:
+@click.option(
+    "--only", multiple=True, help="A part to run, such as table1 or mnist; several with commas. All by default."
+)
+def reproduce(key: str, quick: bool, full: bool, output: Path | None, only: tuple[str, ...]) -> None:
     """Reproduce the tables and figures of a paper.
 
     Finished parts are kept in the output folder: run the same command again to go on. The data sets are
@@ -31,10 +33,14 @@ def reproduce(key: str, size: str, output: Path | None, only: tuple[str, ...]) -
     from rich.console import Console
     from rich.table import Table
 
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude each other.")
+    size = "full" if full else "quick"
     folder = output or Path(f"kermes-{key}-{size}")
     console = Console()
     paper = load(key)
     known = (*paper.PIECES, *getattr(paper, "OPTIONAL", ()))
+    only = tuple(part for listed in only for part in listed.split(","))
     unknown = set(only) - set(known)
     if unknown:
         raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(known)}.", param_hint="--only")

@@ -71,8 +71,8 @@ def load_mnist(path: str | os.PathLike[str] | None = None, split: str = "train")
     Parameters
     ----------
     path : path, optional
-        Folder with the four IDX files, compressed or not. By default the folders ``mnist`` of ``$KERMES_DATA`` and
-        of ``../shared/data`` are tried, then scikit-learn's OpenML cache or download.
+        Folder with the four IDX files, compressed or not. By default that is the folder ``mnist`` of ``$KERMES_DATA``;
+        if the variable is not set, of ``../shared/data``, then scikit-learn's OpenML cache or download.
     split : 'train' or 'test'
     """
     stem = {"train": "train", "test": "t10k"}[choice(split, "split", ["train", "test"])]
@@ -89,8 +89,8 @@ def load_usps(path: str | os.PathLike[str] | None = None, split: str = "train") 
     Parameters
     ----------
     path : path, optional
-        Folder with ``usps.npz`` (arrays X_train, y_train, X_test, y_test). By default the folders ``usps`` of
-        ``$KERMES_DATA`` and of ``../shared/data`` are tried.
+        Folder with ``usps.npz`` (arrays X_train, y_train, X_test, y_test). By default that is the folder ``usps``
+        of ``$KERMES_DATA``, or of ``../shared/data`` if the variable is not set.
     split : 'train' or 'test'
     """
     choice(split, "split", ["train", "test"])
@@ -104,8 +104,8 @@ def load_quickdraw(path: str | os.PathLike[str] | None = None) -> Images:
     Parameters
     ----------
     path : path, optional
-        Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default the folders ``quickdraw`` of
-        ``$KERMES_DATA`` and of ``../shared/data`` are tried.
+        Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default that is the folder
+        ``quickdraw`` of ``$KERMES_DATA``, or of ``../shared/data`` if the variable is not set.
     """
     with np.load(_require("quickdraw", "quickdraw.npz", path) / "quickdraw.npz", allow_pickle=False) as file:
         return Images(file["images"], file["labels"].astype(np.int64), tuple(str(c) for c in file["class_names"]))
@@ -127,9 +127,10 @@ def _folders(name: str, path: str | os.PathLike[str] | None) -> Iterator[Path]:
     if path is not None:
         yield Path(path)
         return
-    if "KERMES_DATA" in os.environ:
+    if os.environ.get("KERMES_DATA"):
         yield Path(os.environ["KERMES_DATA"]) / name
         yield Path(os.environ["KERMES_DATA"])
+        return
     yield Path("..") / "shared" / "data" / name
     yield Path(__file__).parents[4] / "shared" / "data" / name  # beside a source checkout
 
@@ -139,6 +140,11 @@ def _find(name: str, file: str, path: str | os.PathLike[str] | None) -> Path | N
     for folder in _folders(name, path):
         if _plain_or_gz(folder / file).exists():
             return folder
+    if path is None and os.environ.get("KERMES_DATA"):
+        raise FileNotFoundError(
+            f"there is no {file} (or {file}.gz) in {os.environ['KERMES_DATA']!r}, which KERMES_DATA names, nor in its "
+            f"folder {name!r}"
+        )
     if path is not None:
         raise FileNotFoundError(f"there is no {file} (or {file}.gz) in {os.fspath(path)!r}")
     return None

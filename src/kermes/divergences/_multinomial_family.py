@@ -17,7 +17,7 @@ from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, empty_tile
-from ._support import CommonSupport, Rows, common_support, sparse_rows
+from ._support import CommonSupport, Rows, common_support, require_finite_set, require_one_support, sparse_rows
 from .jensen import Jensen
 
 
@@ -44,6 +44,7 @@ class FiniteFamily(Jensen):
 
     def context(self, X: Measures, Y: Measures) -> CommonSupport:
         """Number the points."""
+        require_one_support(X, Y)
         return common_support(X, Y)
 
     def prepare(self, X: Measures, context: CommonSupport) -> _Prepared:
@@ -122,6 +123,10 @@ class MultinomialFamily(FiniteFamily):
     def claims(self, dim: int) -> Claims:
         """The root of the Jensen-Shannon divergence is a Hilbert metric."""
         return Claims(True, 2.0, "the Jensen-Shannon divergence is a squared Hilbert metric (Fuglede and Topsoe 2004)")
+
+    def check(self, X: Measures) -> None:
+        """Refuse clouds, as the Jensen-Shannon divergence does."""
+        require_finite_set(X)
 
     def _atoms(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.log(2.0) * a, np.zeros_like(a)

@@ -64,6 +64,25 @@ def dense_rows(X: Measures, points: FloatArray, given: bool) -> FloatArray:
     return dense
 
 
+def require_finite_set(X: Measures) -> None:
+    """Refuse clouds: measures on no common finite set of points have no entropy."""
+    if X.support is None and not (X.points == np.floor(X.points)).all():
+        raise UnsuitableDataError(
+            "entropies of histograms need a shared support, and these measures have none. Make them with "
+            "Measures.from_histograms or from_images; or compare the clouds smoothed, "
+            "JensenShannon(smoothing=ground.Gaussian(sigma=...)), with sigma a length in the units of the points."
+        )
+
+
+def require_one_support(X: Measures, Y: Measures) -> None:
+    """Refuse two collections of histograms on different supports."""
+    if not X.shares_support(Y) and (X.support is not None or Y.support is not None):
+        raise UnsuitableDataError(
+            "`X` and `Y` are histograms on different supports where a shared one is needed; make both with one "
+            "`support`, or compare them smoothed: JensenShannon(smoothing=ground.Gaussian(sigma=...))."
+        )
+
+
 def check_cost_matrix(cost: Cost | Matrix, X: Measures) -> None:
     """Refuse measures that do not live on the points of a cost matrix."""
     if not isinstance(cost, Matrix):

@@ -81,7 +81,9 @@ class GaussianWasserstein(Divergence):
         """A metric on Gaussians; a Hilbert space distance on the line."""
         if isinstance(self.ground, Linear) and dim == 1:
             return Claims(False, 2.0, "the distance of (mean, standard deviation); zero if both are equal")
-        return Claims(bool(self.ground.characteristic), None, "W_2 of Gaussians; zero if means and covariances agree")
+        if self.ground.characteristic:
+            return Claims(True, None, "W_2 of Gaussians, and means in feature space tell all measures apart")
+        return Claims(False, None, "W_2 of Gaussians; zero if means and covariances agree")
 
     def context(self, X: Measures, Y: Measures) -> Explicit | None:
         """Return explicit features, or None if the atoms themselves are fewer."""

@@ -116,7 +116,9 @@ class GeneralizedVariance(Jensen):
         if isinstance(self.ground, Linear) and dim == 1:
             return Claims(False, 2.0, "log(1 + x) is a Bernstein function of the variance of the mean; "
                           "zero for measures of equal mean and variance")  # fmt: skip
-        reason = "a metric between moments (Sra 2016); negative definite is exp(-t J) for t = 1, 2, ... only"
+        reason = (
+            "a metric between moments (Sra 2016); exp(-t J) is positive definite for t = 1, 2, ..., not known for all t"
+        )
         return Claims(bool(self.ground.characteristic), None, reason)
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:

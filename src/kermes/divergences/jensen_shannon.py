@@ -10,13 +10,20 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
-from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..exceptions import InvalidParameterError
 from ..ground import Gaussian
 from ..measures import Measures
 from . import _smoothing
 from ._base import Claims, Divergence, empty_tile
 from ._smoothing import Blocks, Lattice, Sobol
-from ._support import CommonSupport, common_support, dense_rows, sparse_rows
+from ._support import (
+    CommonSupport,
+    common_support,
+    dense_rows,
+    require_finite_set,
+    require_one_support,
+    sparse_rows,
+)
 from .jensen import Jensen
 
 __all__ = ["JensenShannon"]
@@ -116,22 +123,14 @@ class JensenShannon(Jensen):
 
     def check(self, X: Measures) -> None:
         """Refuse clouds: without a common finite set of points there is no entropy."""
-        if self.smoothing is None and X.support is None and not (X.points == np.floor(X.points)).all():
-            raise UnsuitableDataError(
-                "JensenShannon compares histograms on a shared support, and these measures have none. Make them with "
-                "Measures.from_histograms or from_images; or compare the clouds smoothed, "
-                "JensenShannon(smoothing=ground.Gaussian(sigma=...)), with sigma a length in the units of the points."
-            )
+        if self.smoothing is None:
+            require_finite_set(X)
 
     def context(self, X: Measures, Y: Measures) -> _Route | Lattice | Sobol:
         """Number the atoms and choose a layout, or choose the nodes."""
         if self.smoothing is not None:
             return _smoothing.choose(X, Y, self.sigma)
-        if not X.shares_support(Y) and (X.support is not None or Y.support is not None):
-            raise UnsuitableDataError(
-                "`X` and `Y` are histograms on different supports where a shared one is needed; make both with one "
-                "`support`, or compare them smoothed: JensenShannon(smoothing=ground.Gaussian(sigma=...))."
-            )
+        require_one_support(X, Y)
         common = common_support(X, Y)
         return _Route(common, bool(len(common.points) <= DENSE_FACTOR * 0.5 * (X.sizes.mean() + Y.sizes.mean())))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
 from ..measures import Measures, as_measures
 
-__all__ = ["MeasureKernel", "takes_measures"]
+__all__ = ["MeasureKernel", "number", "takes_measures"]
+
+
+def number(value: object) -> str:
+    """Return a number with three digits; what is not a number as it is, since a wrong parameter must print too."""
+    return f"{value:.3g}" if isinstance(value, Real) else repr(value)
 
 
 def takes_measures(kernel: object) -> bool:

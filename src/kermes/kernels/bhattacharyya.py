@@ -9,7 +9,7 @@ from ..divergences import Bhattacharyya as Distance
 from ..engine import Engine, pairwise
 from ..ground import PointKernel
 from ..measures import Measures
-from ._base import MeasureKernel
+from ._base import MeasureKernel, number
 
 __all__ = ["Bhattacharyya"]
 
@@ -67,4 +67,4 @@ class Bhattacharyya(MeasureKernel):
         return True
 
     def __repr__(self) -> str:
-        return f"Bhattacharyya({self.ground!r}, eta={self.eta:.3g})"
+        return f"Bhattacharyya({self.ground!r}, eta={number(self.eta)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..divergences import JensenShannon
 from ..engine import Engine
 from ..ground import Gaussian
+from ._base import number
 from .semigroup import RateKernel
 
 __all__ = ["Entropy"]
@@ -70,4 +71,4 @@ class Entropy(RateKernel):
 
     def __repr__(self) -> str:
         smoothing = "" if self.smoothing is None else f", smoothing={self.smoothing!r}"
-        return f"Entropy(t={self.t:.3g}{smoothing}, normalized={self.normalized})"
+        return f"Entropy(t={number(self.t)}{smoothing}, normalized={self.normalized})"

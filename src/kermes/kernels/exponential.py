@@ -12,7 +12,7 @@ from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
-from ._base import MeasureKernel
+from ._base import MeasureKernel, number
 
 __all__ = ["Exponential"]
 
@@ -99,4 +99,4 @@ class Exponential(MeasureKernel):
         return True if self.power <= negative_type else None
 
     def __repr__(self) -> str:
-        return f"Exponential({self.divergence!r}, length_scale={self.length_scale:.3g}, power={self.power:g})"
+        return f"Exponential({self.divergence!r}, length_scale={number(self.length_scale)}, power={number(self.power)})"

@@ -15,7 +15,7 @@ from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures, as_measures
-from ._base import MeasureKernel
+from ._base import MeasureKernel, number
 
 __all__ = ["IGV", "Semigroup"]
 
@@ -41,12 +41,15 @@ class SemigroupKernel(MeasureKernel):
         """The hyperparameter that t is proportional to."""
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+        rate = self.rate  # checked before anything is computed
+        if not isinstance(self.normalized, (bool, np.bool_)):
+            raise InvalidParameterError(f"`normalized` must be True or False; got {self.normalized!r}.")
         exponent = pairwise(X, Y, divergence=self.jensen, engine=self._engine(), squared=True)
         if not self.normalized:  # h of the mean = J + (h(mu) + h(nu)) / 2
             left = self.jensen.concentration(X)
             right = left if Y is None else self.jensen.concentration(Y)
             exponent += 0.5 * (left[:, None] + right[None])
-        exponent *= -self.rate
+        exponent *= -rate
         K = np.exp(exponent)
         if not gradient:
             return K
@@ -144,12 +147,13 @@ class Semigroup(RateKernel):
         if not isinstance(self.divergence, Jensen):
             raise InvalidParameterError(
                 "`divergence` must be a Jensen difference such as divergences.GeneralizedVariance(eta=0.01); got "
-                f"{self.divergence!r}. For other distances use kernels.Exponential."
+                f"{self.divergence!r}. For other distances use kernels.Exponential; a functional of your own goes into "
+                "divergences.JensenDifference(functional)."
             )
         return self.divergence
 
     def __repr__(self) -> str:
-        return f"Semigroup({self.divergence!r}, t={self.t:.3g}, normalized={self.normalized})"
+        return f"Semigroup({self.divergence!r}, t={number(self.t)}, normalized={self.normalized})"
 
 
 class IGV(SemigroupKernel):
@@ -169,7 +173,7 @@ class IGV(SemigroupKernel):
         ``ground.Linear()``: second moments of the points. ``ground.Gaussian(sigma=...)``: shapes.
     normalized : bool
         True is the form that learns better; False with ``power=1`` is exactly equation (3) of "Semigroup kernels on
-        measures".
+        measures", whose values may be tiny: divide the Gram matrix by its mean diagonal before a solver sees it.
     power : float
         The exponent p.
     power_bounds : pair of float or 'fixed'
@@ -230,4 +234,4 @@ class IGV(SemigroupKernel):
 
     def __repr__(self) -> str:
         ground = "" if self.ground is None else f", {self.ground!r}"
-        return f"IGV({self.eta:.3g}{ground}, normalized={self.normalized}, power={self.power:.3g})"
+        return f"IGV(eta={number(self.eta)}{ground}, normalized={self.normalized}, power={number(self.power)})"

@@ -79,7 +79,7 @@ def chi_squares(found: dict[str, Any]) -> Any:
     ):
         drawn = bars.bar(places + shift, np.array(values) / size, 0.38, label=name, color=colour)
         bars.bar_label(drawn, [f"{value:.0f}" for value in values], fontsize=9)
-    bars.set(ylabel=PER_SLICE, ylim=(0.0, 1.0), title="the numbers on the bars are chi-squares")
+    bars.set(ylabel=PER_SLICE, ylim=(-0.02, 1.0), title="the numbers on the bars are chi-squares")
     bars.legend(frameon=False, loc="upper left")
     _dots(dots, {"": scores}, n)
     dots.set(title="here, every linkage")

@@ -1,0 +1,5 @@
+"""``python -m kermes``: the command line."""
+
+from .cli import main
+
+main()
