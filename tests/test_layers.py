@@ -25,6 +25,7 @@ LAYERS = [
     ["datasets"],
     ["papers"],
     ["cli"],
+    ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: What a layer may import from outside; the rest of the world belongs to the layers that name it.

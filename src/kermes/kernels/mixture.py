@@ -41,7 +41,8 @@ class SemigroupMixture(MeasureKernel):
     products, and mixtures of such functions are positive definite (Theorem 10 and Corollary 12 of "Semigroup kernels on
     measures"). The kernel is the inner product of :meth:`features`, so that linear models need no Gram matrix: see
     ``MixtureFeatures``.
-    *Cost*: one call of each function on all atoms, then s products per pair.
+    *Cost*: one call of each function on all atoms, then s products per pair. Masses count: for clouds of many points
+    exp(-mu[f]) all but vanishes. Divide the weights by a typical mass, or use ``Bumps.random``, which does.
 
     A kernel with a lambda among its functions cannot be pickled, as any object with one; functions defined in a module
     can.
