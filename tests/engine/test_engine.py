@@ -199,6 +199,8 @@ def test_an_error_stops_the_other_workers():
 
 
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background starts with it ignored
 import numpy as np, time, sys
 from kermes import Engine, Measures, divergences, ground, pairwise
 rng = np.random.default_rng(0)
