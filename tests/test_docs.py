@@ -20,6 +20,8 @@ EXTENDING = README.parent / "docs" / "extending.md"
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
+    if name.startswith("kermes.plot."):
+        pytest.importorskip("matplotlib")
     with np.printoptions(legacy=False):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 

@@ -24,6 +24,8 @@ def eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Divide and conquer ('evd') releases the interpreter lock; SciPy's default driver does not.
     """
+    if len(K) == 1:  # which the driver of SciPy 1.13 refuses
+        return np.array(K[0], dtype=np.float64), np.ones((1, 1))
     with few_threads(len(K)):
         values, vectors = linalg.eigh(K, driver="evd")
     return values, vectors
@@ -31,6 +33,8 @@ def eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def eigvalsh(K: FloatArray) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
+    if len(K) == 1:
+        return np.array(K[0], dtype=np.float64)
     with few_threads(len(K)):
         return np.asarray(linalg.eigvalsh(K, driver="evd"))
 

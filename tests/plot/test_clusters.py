@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba_array
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import dendrogram, linkage
 
@@ -12,6 +10,10 @@ from kermes.clustering import HierarchicalClustering
 from kermes.exceptions import InvalidParameterError
 from kermes.plot._classes import PALETTE, class_bar, colours
 from kermes.plot._dendrogram import ABOVE
+
+pytest.importorskip("matplotlib")
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
 
 
 @pytest.fixture(autouse=True)
