@@ -48,8 +48,7 @@ class AnisotropicWasserstein(MeasureKernel):
     Notes
     -----
     *Positive definite* for the uniform cost: a product of Laplacian kernels, one for each weight. Calling the kernel
-    with any other cost is refused, because there the average of the exponents too is indefinite (for most
-    length scales if the support has more than a few points).
+    with any other cost is refused, because there the average of the exponents too is indefinite in general.
 
     *Refused on purpose*: a symmetric matrix made of one triangle of the directional values. Which of the two values
     of a pair it holds depends on the order of the samples, and it is indefinite for most data. With m = 2,
@@ -177,10 +176,10 @@ class AnisotropicWasserstein(MeasureKernel):
         if cost.uniform is None:
             raise InvalidParameterError(
                 f"`cost` must be uniform, such as 'binary' or ground.Binary(scale); got {cost!r}. Under other costs "
-                "the anisotropic kernel is indefinite, also when the exponents of both directions are averaged; a "
-                "triangle of the directional values, mirrored, is indefinite and depends on the order of the samples. "
-                "Use Exponential(Wasserstein(p=2, cost=...)) with one length scale; directional(X, Y) gives the "
-                "one-sided values."
+                "the anisotropic kernel is indefinite in general, also when the exponents of both directions are "
+                "averaged; a triangle of the directional values, mirrored, is indefinite and depends on the order of "
+                "the samples. Use Exponential(Wasserstein(p=2, cost=...)) with one length scale; directional(X, Y) "
+                "gives the one-sided values."
             )
         return cost.uniform**2
 
