@@ -12,12 +12,20 @@ from tests.cases import KERNELS, each_dim
 cases = pytest.mark.parametrize(("case", "dim"), **each_dim(KERNELS))
 
 
+def assert_slice(kernel, expected, found):
+    """Same bits, from the memo; values of single measures, in kernels that are not normalised, are computed anew."""
+    if getattr(kernel, "normalized", True):
+        assert_array_equal(found, expected)
+    else:
+        assert_allclose(found, expected, rtol=1e-13)
+
+
 @cases
 def test_auto_equals_cross_and_diag(case, dim, clouds):
     X = clouds(7, dim)
     K = case.kernel(X)
     assert_array_equal(K, case.kernel(X, X))
-    assert_allclose(K[:3, 3:], case.kernel(X[:3], X[3:]), rtol=1e-13)
+    assert_slice(case.kernel, K[:3, 3:], case.kernel(X[:3], X[3:]))
     assert_allclose(np.diagonal(K), case.kernel.diag(X), rtol=1e-12)
     assert_array_equal(K, K.T)
 
@@ -27,7 +35,7 @@ def test_object_arrays_and_views_give_the_same(case, dim, clouds):
     X = clouds(5, dim)
     K = case.kernel(X)
     assert_array_equal(K, case.kernel(np.asarray(X)))
-    assert_allclose(K[::2], case.kernel(list(X)[::2], X), rtol=1e-13)
+    assert_slice(case.kernel, K[::2], case.kernel(list(X)[::2], X))
 
 
 @cases

@@ -16,19 +16,6 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
 
 
-@pytest.fixture(autouse=True)
-def no_window(monkeypatch):
-    """Draw into memory and close everything; nothing may ask for a window."""
-    import matplotlib.pyplot as plt
-
-    backend = plt.get_backend()
-    plt.switch_backend("agg")
-    monkeypatch.setattr(plt, "show", lambda: pytest.fail("a picture was shown"))
-    yield
-    plt.close("all")
-    plt.switch_backend(backend)
-
-
 @pytest.fixture(scope="module")
 def tree():
     points = np.random.default_rng(0).normal(size=(20, 2)) + 5 * (np.arange(20) % 2)[:, None]

@@ -9,7 +9,8 @@ import numpy as np
 from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError
 from . import _build
-from ._collection import Measure, Measures
+from ._collection import Measures
+from ._measure import Measure
 
 __all__ = ["as_measures"]
 

@@ -11,7 +11,8 @@ from .._typing import FloatArray
 from ._packed import Support
 
 if TYPE_CHECKING:
-    from ._collection import Measure, Measures
+    from ._collection import Measures
+    from ._measure import Measure
 
 SIDE = 64  # pixels
 MOST_MEASURES = 8

@@ -1,0 +1,70 @@
+"""One measure of a collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._typing import FloatArray
+from ._packed import Packed, Support
+
+__all__ = ["Measure"]
+
+
+class Measure:
+    """One measure: atoms at ``points`` with positive ``weights``.
+
+    Deliberately opaque: it has no length, no array form and compares by identity, so that
+    scikit-learn and NumPy carry it around as an object. It remembers the collection and row it came
+    from, so that a list of them turns back into a view without copying.
+
+    Examples
+    --------
+    >>> from kermes import Measures
+    >>> Measures.from_samples([[0.0, 1.0, 5.0]])[0]
+    Measure(3 atoms in dimension 1, mass 3)
+    """
+
+    __slots__ = ("_root", "_row")
+
+    def __init__(self, root: Packed, row: int) -> None:
+        self._root = root
+        self._row = row
+
+    @property
+    def points(self) -> FloatArray:
+        """Positions of the atoms, (n_atoms, dim)."""
+        return self._root.points[self._atoms]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Masses of the atoms, (n_atoms,); all positive."""
+        return self._root.weights[self._atoms]
+
+    @property
+    def mass(self) -> float:
+        """Total mass."""
+        return float(self.weights.sum())
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the points."""
+        return int(self._root.points.shape[1])
+
+    @property
+    def support(self) -> Support | None:
+        """The finite set of points that all measures of its collection share (bins, pixels), or None."""
+        return self._root.support
+
+    @property
+    def key(self) -> Any:
+        """Name of the measure (the group of a table), or None."""
+        return None if self._root.keys is None else self._root.keys[self._row]
+
+    @property
+    def _atoms(self) -> slice:
+        return slice(self._root.offsets[self._row], self._root.offsets[self._row + 1])
+
+    def __repr__(self) -> str:
+        n = len(self.weights)
+        atoms = "1 atom" if n == 1 else f"{n} atoms"
+        return f"Measure({atoms} in dimension {self.dim}, mass {self.mass:g})"
