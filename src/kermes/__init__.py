@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
+        MapPoints,
         MeasureGPRegressor,
         MixtureFeatures,
     )
@@ -32,6 +33,7 @@ __all__ = [
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MapPoints",
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
@@ -54,6 +56,7 @@ _LAZY = {
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "clustering": "kermes.clustering",
