@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
     from .estimators import (
         EquivalentWassersteinGP,
         KernelFeatures,
@@ -44,6 +44,7 @@ __all__ = [
     "divergences",
     "equivalence",
     "ground",
+    "inspection",
     "kernels",
     "pairwise",
     "plot",
@@ -64,6 +65,7 @@ _LAZY = {
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
     "equivalence": "kermes.equivalence",
+    "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
     "plot": "kermes.plot",
 }
