@@ -18,9 +18,10 @@ NAMES = [
     "equivalence",
     "definiteness",
     "diagnostics",
-    "plot",
     "estimators",
     "clustering",
+    "inspection",
+    "plot",
     "datasets",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]

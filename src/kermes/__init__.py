@@ -14,13 +14,14 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
     from .estimators import (
         EquivalentWassersteinGP,
         KernelFeatures,
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
+        MapPoints,
         MeasureGPRegressor,
         MixtureFeatures,
     )
@@ -32,6 +33,7 @@ __all__ = [
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MapPoints",
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
@@ -42,6 +44,7 @@ __all__ = [
     "divergences",
     "equivalence",
     "ground",
+    "inspection",
     "kernels",
     "pairwise",
     "plot",
@@ -54,6 +57,7 @@ _LAZY = {
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "clustering": "kermes.clustering",
@@ -61,6 +65,7 @@ _LAZY = {
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
     "equivalence": "kermes.equivalence",
+    "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
     "plot": "kermes.plot",
 }
