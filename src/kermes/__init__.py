@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MeasureGPRegressor,
         MixtureFeatures,
     )
+    from .persistence import load, save
 
 __all__ = [
     "Engine",
@@ -43,8 +44,10 @@ __all__ = [
     "equivalence",
     "ground",
     "kernels",
+    "load",
     "pairwise",
     "plot",
+    "save",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -62,7 +65,9 @@ _LAZY = {
     "diagnostics": "kermes.diagnostics",
     "equivalence": "kermes.equivalence",
     "kernels": "kermes.kernels",
+    "load": "kermes.persistence",
     "plot": "kermes.plot",
+    "save": "kermes.persistence",
 }
 
 
