@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "kermes"
 LAYERS = [
     ["exceptions", "_typing"],
-    ["_checks", "_files", "_table", "_linalg"],
+    ["_atomic", "_checks", "_table", "_linalg"],
     ["_clusters"],
     ["core"],
     ["measures"],
@@ -22,8 +22,10 @@ LAYERS = [
     ["plot"],
     ["estimators"],
     ["clustering"],
+    ["naming"],
     ["persistence"],
     ["datasets"],
+    ["files"],
     ["papers"],
     ["cli"],
     ["__main__"],

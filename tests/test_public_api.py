@@ -22,6 +22,7 @@ NAMES = [
     "estimators",
     "clustering",
     "datasets",
+    "files",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 

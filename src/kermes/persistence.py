@@ -8,8 +8,8 @@ import zipfile
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+from ._atomic import whole
 from ._checks import missing
-from ._files import whole
 from .exceptions import InvalidFileError, InvalidParameterError
 
 __all__ = ["ModelFile", "load", "read", "save", "write"]
