@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "kermes"
 LAYERS = [
     ["exceptions", "_typing"],
-    ["_checks", "_table", "_linalg"],
+    ["_atomic", "_checks", "_table", "_linalg"],
     ["_clusters"],
     ["core"],
     ["measures"],
@@ -23,7 +23,10 @@ LAYERS = [
     ["clustering"],
     ["inspection"],
     ["plot"],
+    ["naming"],
+    ["persistence"],
     ["datasets"],
+    ["files"],
     ["papers"],
     ["cli"],
     ["__main__"],

@@ -23,6 +23,7 @@ NAMES = [
     "inspection",
     "plot",
     "datasets",
+    "files",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MeasureGPRegressor,
         MixtureFeatures,
     )
+    from .persistence import load, save
 
 __all__ = [
     "Engine",
@@ -46,8 +47,10 @@ __all__ = [
     "ground",
     "inspection",
     "kernels",
+    "load",
     "pairwise",
     "plot",
+    "save",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -67,7 +70,9 @@ _LAZY = {
     "equivalence": "kermes.equivalence",
     "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
+    "load": "kermes.persistence",
     "plot": "kermes.plot",
+    "save": "kermes.persistence",
 }
 
 

@@ -60,5 +60,8 @@ class Table:
     def __hash__(self) -> int:
         return hash(self._digest)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.values, "values")
+
     def __repr__(self) -> str:
         return f"<{len(self)} x {len(self)}>"

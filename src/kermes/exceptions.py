@@ -6,6 +6,7 @@
     ├── InvalidMeasureError (ValueError)      a measure breaks a rule; names its index
     ├── InvalidParameterError (ValueError)    a parameter of a divergence, kernel or engine is out of range
     ├── UnsuitableDataError (ValueError)      valid measures that a divergence cannot compare
+    ├── InvalidFileError (ValueError)         a file that is damaged, of another kind, or holds what is refused
     ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
@@ -25,6 +26,7 @@ __all__ = [
     "DegenerateDataWarning",
     "IllConditionedWarning",
     "IndefiniteKernelWarning",
+    "InvalidFileError",
     "InvalidMeasureError",
     "InvalidParameterError",
     "KermesError",
@@ -49,6 +51,10 @@ class InvalidParameterError(KermesError, ValueError):
 
 class UnsuitableDataError(KermesError, ValueError):
     """Valid measures that this divergence cannot compare, such as points of different dimensions."""
+
+
+class InvalidFileError(KermesError, ValueError):
+    """A file that is damaged, of another kind, or holds something that is refused."""
 
 
 class NumericalError(KermesError, ArithmeticError):

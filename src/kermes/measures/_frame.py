@@ -33,10 +33,10 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
     if not names:
         raise InvalidMeasureError("`columns` must name at least one coordinate column.")
     for name in [by, *names, *([] if weights is None else [weights])]:
-        _require_column(table, name)
+        require_column(table, name)
     if not len(table):
         raise InvalidMeasureError("`frame` has no rows; a collection needs at least one measure.")
-    keys, codes = _groups(table, by)
+    keys, codes = groups(table, by)
     order = np.argsort(codes, kind="stable")
     offsets = ragged.offsets_of(np.bincount(codes))
     points = np.column_stack([_column(table, name) for name in names])[order]
@@ -44,7 +44,7 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
     return pack(points, mass[order], offsets, keys=keys)
 
 
-def _groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
+def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     """Return the distinct values of ``by`` in order of appearance, and the group number of each row."""
     column = table[by]
     if column.is_null().any():
@@ -68,7 +68,7 @@ def _groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     return unique[np.argsort(first)], rank[inverse]
 
 
-def _require_column(table: Any, name: str) -> None:
+def require_column(table: Any, name: str) -> None:
     if name in table.columns:
         return
     by_lower_case = {column.lower(): column for column in table.columns}

@@ -64,6 +64,9 @@ class Measure:
     def _atoms(self) -> slice:
         return slice(self._root.offsets[self._row], self._root.offsets[self._row + 1])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Measure, (self._root, self._row)
+
     def __repr__(self) -> str:
         n = len(self.weights)
         atoms = "1 atom" if n == 1 else f"{n} atoms"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
+from ..exceptions import InvalidMeasureError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +67,25 @@ class Packed:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
+        Packed.__init__(self, **state)
+        if not self.is_sound():
+            raise InvalidMeasureError("stored measures are damaged: their arrays do not fit together.")
+
+    def is_sound(self) -> bool:
+        """Whether the arrays fit together: shapes, offsets and the numbers of atoms."""
+        points, weights, offsets, atoms = self.points, self.weights, self.offsets, self.atoms
+        sound = points.ndim == 2 and weights.shape == (len(points),) and offsets.ndim == 1 and len(offsets) > 1
+        sound = sound and offsets[0] == 0 and offsets[-1] == len(points) and bool((np.diff(offsets) >= 0).all())
+        if not sound or atoms is None or self.support is None:
+            return sound
+        inside = atoms.shape == weights.shape and atoms.min() >= 0 and atoms.max() < len(self.support.points)
+        return bool(inside) and np.array_equal(self.support.points[atoms], points)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,7 +7,6 @@ from os import PathLike, fspath
 
 import numpy as np
 
-from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError
 from ._build import pack
 from ._packed import Packed, Support
@@ -50,28 +49,14 @@ def load(path: str | PathLike[str]) -> Packed:
             f"{fspath(path)!r} was written by a newer kermes (format {int(arrays['kermes_format'])}, this one "
             f"reads {FORMAT}). Upgrade kermes."
         )
-    _refuse_damaged(arrays, fspath(path))
     support = None
     if "support" in arrays:
         height, width = (int(side) for side in arrays["grid"])
         shape = (height, width) if height else None
         support = Support(arrays["support"], shape, float(arrays["spacing"]))
-    return pack(
-        arrays["points"],
-        arrays["weights"],
-        arrays["offsets"],
-        support,
-        arrays.get("atoms"),
-        arrays.get("keys"),
+    packed = Packed(
+        arrays["points"], arrays["weights"], arrays["offsets"], support, arrays.get("atoms"), arrays.get("keys")
     )
-
-
-def _refuse_damaged(arrays: dict[str, AnyArray], path: str) -> None:
-    """Check the shapes against each other; the numbers themselves are checked by ``pack``."""
-    points, weights, offsets = arrays["points"], arrays["weights"], arrays["offsets"]
-    sound = points.ndim == 2 and weights.shape == (len(points),) and offsets.ndim == 1 and len(offsets) > 1
-    sound = sound and offsets[0] == 0 and offsets[-1] == len(points) and bool((np.diff(offsets) >= 0).all())
-    if sound and "atoms" in arrays:
-        sound = arrays["atoms"].shape == weights.shape and np.array_equal(arrays["support"][arrays["atoms"]], points)
-    if not sound:
-        raise InvalidMeasureError(f"{path!r} is damaged: its arrays do not fit together. Write it again.")
+    if not packed.is_sound():
+        raise InvalidMeasureError(f"{fspath(path)!r} is damaged: its arrays do not fit together. Write it again.")
+    return pack(packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)

@@ -1,0 +1,183 @@
+"""``read`` and ``write``: which kind of file it is, and what it gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._atomic import whole
+from .._typing import AnyArray
+from ..exceptions import InvalidFileError, InvalidParameterError
+from ..measures import Measures
+
+__all__ = ["Data", "is_table", "read", "write"]
+
+#: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+IDX = ("-ubyte", ".idx")
+KINDS = "a table (.csv, .tsv, .parquet), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder of images"
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Measures with what a file says about them.
+
+    Parameters
+    ----------
+    measures : Measures
+    labels : ndarray of shape (n,) or None
+        Class or target of each measure.
+    by : str
+        What the keys are called: the column that names the measures, or 'measure'.
+    columns : tuple of str
+        Names of the coordinates.
+    """
+
+    measures: Measures
+    labels: AnyArray | None = None
+    by: str = "measure"
+    columns: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> AnyArray:
+        """Names of the measures; their numbers where they have none."""
+        return np.arange(len(self.measures)) if self.measures.keys is None else self.measures.keys
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    by: str | None = None,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    label: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    drop_missing: bool = False,
+    threshold: float | None = None,
+    binary: bool = False,
+    spacing: str | float = "pixel",
+    invert: bool = False,
+) -> Data:
+    """Read measures, and labels if there are any, from a file or a folder.
+
+    Parameters
+    ----------
+    path : path
+        - ``.csv``, ``.tsv`` (also ``.gz``), ``.parquet``: a long table, one row per point, with the column ``by``;
+        - ``.npz``: what ``Measures.save`` wrote, or a stack of images ``images`` (or the only 3-D array) with an
+          optional array ``labels``;
+        - ``.npy``: a stack of images, (n, height, width);
+        - an IDX file of images such as ``train-images-idx3-ubyte.gz``;
+        - a folder of PNG or other images of one size, whose sub-folders are classes.
+    by : str, optional
+        Tables: the column that says which measure a row belongs to.
+    columns : list of str, optional
+        Tables: the coordinates; by default all columns of numbers that have no other use.
+    weights : str, optional
+        Tables: the column of masses; 1 each by default.
+    label : str, optional
+        Tables: the column of labels, which must not change within a measure. ``.npz``: the array of labels.
+    labels : path, optional
+        A file of labels in the order of the measures: ``.npy``, IDX, or text with one label per line.
+    drop_missing : bool
+        Tables: drop rows without a coordinate or weight, which are refused otherwise.
+    threshold, binary, spacing
+        Images: as in ``Measures.from_images``.
+    invert : bool
+        Images: take the largest value less the grey value as mass, for dark ink on bright ground.
+
+    Returns
+    -------
+    Data
+
+    Examples
+    --------
+    >>> from kermes import files
+    >>> data = files.read("cells.csv", by="patient", columns=["cd4", "cd8"], label="sick")  # doctest: +SKIP
+    >>> data.measures, data.labels  # doctest: +SKIP
+    """
+    from . import _arrays, _pictures, _tables
+
+    source = Path(path)
+    if not source.exists():
+        raise FileNotFoundError(f"there is no file {os.fspath(path)!r}{_near(source)}")
+    kind = _ending(source)
+    given: dict[str, Any]
+    if kind in TABLES:
+        given = {"threshold": threshold, "binary": binary, "spacing": spacing != "pixel", "invert": invert}
+        _refuse(given, f"{source.name!r} is a table, not images")
+        data = _tables.read(source, by, columns, weights, label, drop_missing)
+    else:
+        given = {"by": by, "columns": columns, "weights": weights, "drop_missing": drop_missing}
+        _refuse(given, f"{source.name!r} is not a table")
+        stack = (threshold, binary, spacing, invert)
+        if source.is_dir():
+            data = _pictures.read(source, *stack)
+        elif kind == ".npz":
+            data = _arrays.read_npz(source, label, *stack)
+        elif kind == ".npy" or kind in IDX:
+            data = _arrays.read_stack(source, *stack)
+        else:
+            raise InvalidFileError(f"{source.name!r} has an ending that says nothing; give {KINDS}.")
+    return data if labels is None else _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+
+
+def write(data: Data, path: str | os.PathLike[str]) -> None:
+    """Write labelled measures to ``path``: ``.npz`` (read by ``Measures.load`` too), ``.csv`` or ``.parquet``.
+
+    Parameters
+    ----------
+    data : Data
+    path : path
+        Replaced if it exists, and only when the new file is complete. A table has one row per atom: the name of the
+        measure, the coordinates, ``weight``, and ``label`` if there are labels.
+    """
+    from . import _arrays, _tables
+
+    ending = _ending(Path(path))
+    writers = {".npz": _arrays.write_npz, ".csv": _tables.write_csv, ".parquet": _tables.write_parquet}
+    if ending not in writers:
+        raise InvalidParameterError(f"measures are written to {', '.join(writers)}; got {os.fspath(path)!r}.")
+    with whole(path) as temporary:
+        writers[ending](data, temporary)
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a table."""
+    return _ending(Path(path)) in TABLES
+
+
+def _ending(path: Path) -> str:
+    """Return the ending that tells the kind, without ``.gz``."""
+    name = path.name.lower().removesuffix(".gz")
+    return next((ending for ending in (*TABLES, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
+
+
+def _near(path: Path) -> str:
+    """Return a guess at the file that was meant."""
+    from difflib import get_close_matches
+
+    folder = path.parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    close = get_close_matches(path.name, names, n=1)
+    return f". Did you mean {os.fspath(folder / close[0])!r}?" if close else ""
+
+
+def _refuse(options: dict[str, Any], reason: str) -> None:
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise InvalidParameterError(f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {reason}.")
+
+
+def _labelled(data: Data, labels: AnyArray, name: str) -> Data:
+    if labels.shape != (len(data.measures),):
+        raise InvalidFileError(
+            f"{name!r} holds {labels.shape[0] if labels.ndim == 1 else labels.shape} labels for {len(data.measures)} "
+            "measures; give one for each."
+        )
+    return Data(data.measures, labels, data.by, data.columns)

@@ -1,0 +1,267 @@
+"""Divergences and kernels by short names with parameters: ``sinkhorn:epsilon=0.4,cost=euclidean``.
+
+The names are for the command line and for files of settings. Summaries, parameters, defaults and claims are read from
+the classes; here is only which class a name means, and an example of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from . import divergences, ground
+from ._checks import choice
+from .divergences import Divergence, Jensen
+from .exceptions import InvalidParameterError
+
+__all__ = ["DIVERGENCES", "KERNELS", "Entry", "Spec", "divergence", "entries", "kernel", "parse"]
+
+GROUNDS = {
+    "linear": ground.Linear,
+    "gaussian": ground.Gaussian,
+    "polynomial": ground.Polynomial,
+    "laplacian": ground.Laplacian,
+}
+COSTS = {
+    "euclidean": ground.Euclidean,
+    "sqeuclidean": ground.SqEuclidean,
+    "binary": ground.Binary,
+    "torus": ground.Torus,
+}
+#: Parameters that are objects, with the names of those objects.
+OBJECTS: dict[str, dict[str, Any]] = {
+    "ground": GROUNDS,
+    "smoothing": {"gaussian": ground.Gaussian},
+    "cost": COSTS,
+}
+#: What turns a distance into a kernel: exp(-(d / length_scale)^power / 2), or exp(-t d^2) of a Jensen difference.
+PROFILE = ("length_scale", "power", "t", "normalized")
+
+
+class Spec(NamedTuple):
+    """A name and its parameters, as written."""
+
+    name: str
+    options: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What a short name means.
+
+    Parameters
+    ----------
+    name : str
+    target : type or str
+        The class; for a kernel its name in :mod:`kermes.kernels`, which is imported at first use.
+    example : str
+        The name with parameters that work.
+    featured : bool
+        Whether the ground must be a point kernel other than the linear one: the kernelised form of the class.
+    """
+
+    name: str
+    target: Any
+    example: str
+    featured: bool = False
+
+    @property
+    def cls(self) -> type:
+        """The class."""
+        if not isinstance(self.target, str):
+            return self.target  # type: ignore[no-any-return]
+        from . import kernels
+
+        return getattr(kernels, self.target)  # type: ignore[no-any-return]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the class's documentation."""
+        first = (inspect.getdoc(self.cls) or "").splitlines()[0]
+        return f"In the feature space of a point kernel: {first[0].lower()}{first[1:]}" if self.featured else first
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters with their defaults; ``inspect.Parameter.empty`` where one must be given."""
+        found = {}
+        for parameter in inspect.signature(self.cls).parameters.values():
+            if parameter.name == "engine" or parameter.name.endswith("_bounds"):
+                continue
+            found[parameter.name] = _default(self.cls, parameter)
+        if self.featured:
+            found["ground"] = inspect.Parameter.empty
+        return found
+
+    @property
+    def accepted(self) -> dict[str, str]:
+        """Names that may be given, each with the object parameter it belongs to, or ''."""
+        names = dict.fromkeys(self.parameters, "")
+        for owner in [name for name in self.parameters if name in OBJECTS]:
+            for cls in OBJECTS[owner].values():
+                names |= {name: owner for name in inspect.signature(cls).parameters if name not in names}
+        return names
+
+    def make(self, options: dict[str, Any]) -> Any:
+        """Return the object with these parameters."""
+        accepted = self.accepted
+        for name in options:
+            choice(name, f"parameter of {self.name}", accepted)
+        given = {name: value for name, value in options.items() if not accepted[name]}
+        for owner in [name for name in self.parameters if name in OBJECTS]:
+            inner = {name: value for name, value in options.items() if accepted[name] == owner}
+            if owner in given or inner:
+                given[owner] = _object(owner, given.get(owner), inner)
+        empty = inspect.Parameter.empty
+        lacking = [name for name, default in self.parameters.items() if default is empty and name not in given]
+        if lacking:
+            raise InvalidParameterError(f"{self.name} needs the parameter {lacking[0]}, such as {self.example}.")
+        return self.cls(**given)
+
+
+def _table(*entries: Entry) -> dict[str, Entry]:
+    return {entry.name: entry for entry in entries}
+
+
+DIVERGENCES = _table(
+    Entry("wasserstein", divergences.Wasserstein, "wasserstein:p=1"),
+    Entry("sinkhorn", divergences.Sinkhorn, "sinkhorn:epsilon=0.4"),
+    Entry("sliced", divergences.SlicedWasserstein, "sliced:n_slices=50"),
+    Entry("gaussian-wasserstein", divergences.GaussianWasserstein, "gaussian-wasserstein"),
+    Entry("kernel-wasserstein", divergences.GaussianWasserstein, "kernel-wasserstein:sigma=1", featured=True),
+    Entry("gaussian-kl", divergences.GaussianKL, "gaussian-kl:reg=0.1"),
+    Entry("kernel-kl", divergences.GaussianKL, "kernel-kl:sigma=1,reg=0.1", featured=True),
+    Entry("mmd", divergences.MMD, "mmd:sigma=2"),
+    Entry("jensen-shannon", divergences.JensenShannon, "jensen-shannon:sigma=1"),
+    Entry("variance", divergences.GeneralizedVariance, "variance:eta=0.1"),
+    Entry("exponential-family", divergences.ExponentialFamily, "exponential-family:family=gaussian,beta=1"),
+    Entry("euclidean", divergences.Euclidean, "euclidean"),
+)
+KERNELS = _table(
+    Entry("igv", "IGV", "igv:eta=0.1"),
+    Entry("kigv", "IGV", "kigv:eta=0.01,sigma=0.1", featured=True),
+    Entry("entropy", "Entropy", "entropy:t=1,sigma=1"),
+    Entry("bhattacharyya", "Bhattacharyya", "bhattacharyya:ground=linear,eta=0.1"),
+)
+
+
+def parse(text: str) -> Spec:
+    """Return the name and the parameters of ``name:key=value,key=value``.
+
+    Examples
+    --------
+    >>> from kermes import naming
+    >>> naming.parse("sinkhorn:epsilon=0.4,cost=euclidean")
+    Spec(name='sinkhorn', options={'epsilon': 0.4, 'cost': 'euclidean'})
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, Any] = {}
+    for item in [part.strip() for part in rest.split(",") if part.strip()]:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise InvalidParameterError(f"{item!r} in {text!r} must have the form parameter=value.")
+        if key.strip() in options:
+            raise InvalidParameterError(f"the parameter {key.strip()} is given twice in {text!r}.")
+        options[key.strip()] = _value(value.strip())
+    return Spec(name.strip(), options)
+
+
+def divergence(text: str) -> Divergence:
+    """Return the divergence that ``text`` names.
+
+    Parameters
+    ----------
+    text : str
+        A name of :data:`DIVERGENCES`, with parameters after a colon. Point kernels and costs are given by their own
+        names and parameters: ``mmd:sigma=2``, ``mmd:ground=laplacian,gamma=0.5``, ``wasserstein:cost=torus,period=24``.
+
+    Examples
+    --------
+    >>> from kermes import naming
+    >>> naming.divergence("mmd:sigma=2")
+    MMD(ground=Gaussian(sigma=2, gamma=None))
+    """
+    spec = parse(text)
+    found: Divergence = DIVERGENCES[choice(spec.name, "divergence", DIVERGENCES)].make(spec.options)
+    return found
+
+
+def kernel(text: str) -> Any:
+    """Return the kernel that ``text`` names.
+
+    Parameters
+    ----------
+    text : str
+        A name of :data:`KERNELS`, or of a divergence: that is ``Exponential`` with ``length_scale`` and ``power``, or,
+        for a Jensen difference with a parameter ``t``, ``Semigroup``.
+
+    Examples
+    --------
+    >>> from kermes import naming
+    >>> naming.kernel("wasserstein:p=1,length_scale=0.5,power=1")
+    Exponential(Wasserstein(p=1, cost='euclidean'), length_scale=0.5, power=1)
+    >>> naming.kernel("igv:eta=0.1")
+    IGV(eta=0.1, normalized=True, power=1)
+    """
+    from . import kernels
+
+    spec = parse(text)
+    choice(spec.name, "kernel", [*KERNELS, *DIVERGENCES])
+    if spec.name in KERNELS:
+        return KERNELS[spec.name].make(spec.options)
+    entry = DIVERGENCES[spec.name]
+    for name in spec.options:
+        choice(name, f"parameter of the kernel {entry.name}", [*entry.accepted, *PROFILE])
+    profile = {name: value for name, value in spec.options.items() if name in PROFILE}
+    made = entry.make({name: value for name, value in spec.options.items() if name not in PROFILE})
+    if "t" not in profile and "normalized" not in profile:
+        return kernels.Exponential(made, **profile)
+    if not isinstance(made, Jensen) or not profile.keys() <= {"t", "normalized"}:
+        raise InvalidParameterError(
+            f"t and normalized are parameters of Jensen differences, without length_scale and power; got {text!r}."
+        )
+    return kernels.Semigroup(made, **profile)
+
+
+def entries() -> Iterator[tuple[str, Entry]]:
+    """Yield ('divergence' or 'kernel', entry) for every name."""
+    yield from (("divergence", entry) for entry in DIVERGENCES.values())
+    yield from (("kernel", entry) for entry in KERNELS.values())
+
+
+def _object(owner: str, given: Any, options: dict[str, Any]) -> Any:
+    """Return the point kernel or cost named ``given``, or the one that has all these options (the Gaussian first)."""
+    known = OBJECTS[owner]
+    if given is None:
+        order = sorted(known, key=lambda name: name != "gaussian")
+        fitting = [name for name in order if options.keys() <= inspect.signature(known[name]).parameters.keys()]
+        if not fitting:
+            raise InvalidParameterError(f"no {owner} has the parameters {', '.join(options)} together.")
+        given = fitting[0]
+    cls = known[choice(given, owner, known)]
+    for name in options:
+        choice(name, f"parameter of {owner}={given}", inspect.signature(cls).parameters)
+    return cls(**options)
+
+
+def _default(cls: type, parameter: inspect.Parameter) -> Any:
+    """Return the default of a parameter, also where a dataclass makes it."""
+    if dataclasses.is_dataclass(cls):
+        item = next(item for item in dataclasses.fields(cls) if item.name == parameter.name)
+        if item.default_factory is not dataclasses.MISSING:
+            return item.default_factory()
+    return parameter.default
+
+
+def _value(text: str) -> Any:
+    """Return a number, True, False or None if the text is one, otherwise the text."""
+    word = {"true": True, "false": False, "none": None}
+    if text.lower() in word:
+        return word[text.lower()]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, (int, float)) else text

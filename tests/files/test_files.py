@@ -1,0 +1,285 @@
+import gzip
+import struct
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from pyarrow import parquet
+
+from kermes import Measures, files
+from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, MissingDependencyError
+from kermes.files import _tables
+
+CELLS = "patient,cd4,cd8,mass,sick\nb,1,2,1,yes\na,0.5,3,2,no\nb,4,5,1,yes\na,2,2,1,no\nc,7,8,1,no\n"
+
+
+@pytest.fixture
+def cells(tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text(CELLS)
+    return path
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+def test_a_table_gives_measures_labels_and_keys(cells, load, monkeypatch):
+    for other in ("_by_pyarrow", "_by_pandas", "_by_polars"):
+        monkeypatch.setattr(_tables, other, absent)
+    monkeypatch.setattr(_tables, "_by_pandas", load)
+    data = files.read(cells, by="patient", columns=["cd4", "cd8"], weights="mass", label="sick")
+    assert data.keys.tolist() == ["b", "a", "c"]  # in order of their first rows
+    assert data.labels.tolist() == ["yes", "no", "no"]
+    assert_array_equal(data.measures.points, [[1, 2], [4, 5], [0.5, 3], [2, 2], [7, 8]])
+    assert data.measures.masses.tolist() == [2, 3, 1]
+
+
+def absent(path, separator):
+    raise ImportError
+
+
+def test_the_extra_is_named_where_no_library_is_installed(cells, monkeypatch):
+    for name in ("_by_pyarrow", "_by_pandas", "_by_polars"):
+        monkeypatch.setattr(_tables, name, absent)
+    with pytest.raises(MissingDependencyError, match=r"kermes\[io\]"):
+        files.read(cells, by="patient")
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "tsv", "csv", "parquet"])
+def test_every_kind_of_table(tmp_path, ending):
+    path = tmp_path / f"cells.{ending}"
+    if ending == "parquet":
+        parquet.write_table(pa.table({"patient": [1, 1, 2], "cd4": [1.0, 2.0, 3.0]}), path)
+    elif ending == "csv.gz":
+        path.write_bytes(gzip.compress(b"patient,cd4\n1,1\n1,2\n2,3\n"))
+    else:
+        separator = "\t" if ending == "tsv" else ";"
+        path.write_text("\ufeffpatient,cd4\n1,1\n1,2\n2,3\n".replace(",", separator), encoding="utf-8")
+    data = files.read(path, by="patient")
+    assert data.columns == ("cd4",)
+    assert data.keys.tolist() == [1, 2]
+    assert_array_equal(data.measures.points[:, 0], [1, 2, 3])
+
+
+def test_coordinates_default_to_the_other_columns_of_numbers(cells):
+    data = files.read(cells, by="patient", label="sick", weights="mass")
+    assert data.columns == ("cd4", "cd8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"`by` \(--by\) must name the column .*, one of patient, cd4"),
+        ({"by": "patient", "threshold": 3.0}, r"`threshold` \(--threshold\) has no meaning here: .* is a table"),
+        ({"by": "pateint"}, r"no column 'pateint'.*Did you mean 'patient'\?"),
+        ({"by": "patient", "columns": ["cd5"]}, r"no column 'cd5'.*Did you mean 'cd"),
+        ({"by": "patient", "label": "sik"}, r"Did you mean 'sick'\?"),
+        ({"by": "patient", "label": "cd4"}, "measure b has two labels in the column 'cd4', 1.0 and 4.0"),
+        ({"by": "patient", "columns": ["sick"]}, "column 'sick' has type"),
+    ],
+)
+def test_mistakes_in_columns_are_explained(cells, options, message):
+    with pytest.raises((InvalidMeasureError, InvalidParameterError), match=message):
+        files.read(cells, **options)
+
+
+def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("g,x,y\na,1,2\na,,3\nb,4,nan\nb,5,6\n")
+    with pytest.raises(InvalidMeasureError, match=r"measure 0 \(a\) has a point with NaN"):
+        files.read(path, by="g")
+    data = files.read(path, by="g", drop_missing=True)
+    assert_array_equal(data.measures.points, [[1, 2], [5, 6]])
+    path.write_text("g,x\na,\nb,\n")
+    with pytest.raises(InvalidMeasureError, match=r"every row lacks a number|no column of numbers"):
+        files.read(path, by="g", drop_missing=True)
+
+
+def test_a_label_may_not_be_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")
+    with pytest.raises(InvalidMeasureError, match=r"measure a has no value in the column 'y' \(row 1\)"):
+        files.read(path, by="g", columns=["x"], label="y")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"\n", "is empty"),
+        (b"g,x\n", "no rows|no column of numbers"),
+        (b"g,x\na,1\nb,2,3\n", "cannot be read as a table"),
+        (b"g,x,x\na,1,2\n", "two columns of the same name|no column"),
+        (b"\xff\xfe\x00g", "UTF-8"),
+    ],
+    ids=["empty", "blank", "header", "ragged", "twice", "binary"],
+)
+def test_hostile_tables(tmp_path, content, message):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises((InvalidFileError, InvalidMeasureError), match=message):
+        files.read(path, by="g", columns=["x"])
+
+
+# -- arrays, IDX, folders -------------------------------------------------------------------------
+
+IMAGES = np.random.default_rng(0).integers(1, 200, size=(6, 4, 5)).astype(np.uint8)
+LABELS = np.array([0, 1, 2, 0, 1, 2])
+
+
+def idx(array):
+    return (
+        bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.astype(np.uint8).tobytes()
+    )
+
+
+@pytest.mark.parametrize("kind", ["npz", "other-names", "npy", "idx", "idx-gz", "saved"])
+def test_images_and_labels(tmp_path, kind):
+    X = Measures.from_images(IMAGES)
+    path, options = tmp_path / "images.npz", {}
+    if kind == "npz":
+        np.savez(path, images=IMAGES, labels=LABELS)
+    elif kind == "other-names":
+        np.savez(path, pictures=IMAGES, digit=LABELS)
+        options = {"label": "digit"}
+    elif kind == "saved":
+        files.write(files.Data(X, LABELS), path)
+    else:
+        path = tmp_path / {"npy": "i.npy", "idx": "i-idx3-ubyte", "idx-gz": "i-idx3-ubyte.gz"}[kind]
+        content = idx(IMAGES)
+        path.write_bytes(gzip.compress(content) if kind == "idx-gz" else content)
+        if kind == "npy":
+            np.save(path, IMAGES)
+        (tmp_path / "l-idx1-ubyte").write_bytes(idx(LABELS))
+        options = {"labels": tmp_path / "l-idx1-ubyte"}
+    data = files.read(path, **options)
+    assert data.measures.fingerprint == X.fingerprint
+    assert data.measures.support.shape == (4, 5)
+    assert_array_equal(data.labels, LABELS)
+
+
+def test_options_of_images(tmp_path):
+    np.save(tmp_path / "i.npy", IMAGES)
+    data = files.read(tmp_path / "i.npy", threshold=100, binary=True, spacing="unit")
+    assert data.measures.fingerprint == Measures.from_images(IMAGES, 100, True, "unit").fingerprint
+    inverted = files.read(tmp_path / "i.npy", invert=True).measures
+    assert inverted.fingerprint == Measures.from_images(IMAGES.max() - IMAGES).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("1\n2\n", [1, 2]), ("1.5\n2\n\n", [1.5, 2.0]), ("cat\ndog", ["cat", "dog"])]
+)
+def test_labels_in_lines(tmp_path, text, expected):
+    np.save(tmp_path / "i.npy", IMAGES[:2])
+    (tmp_path / "labels.txt").write_text(text)
+    assert files.read(tmp_path / "i.npy", labels=tmp_path / "labels.txt").labels.tolist() == expected
+
+
+def picture(path, image):
+    Image = pytest.importorskip("PIL.Image")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(image).save(path)
+
+
+def test_a_folder_of_classes(tmp_path):
+    for i, image in enumerate(IMAGES):
+        picture(tmp_path / "set" / f"class{LABELS[i]}" / f"{i}.png", image)
+    data = files.read(tmp_path / "set")
+    order = np.argsort(LABELS, kind="stable")
+    assert data.measures.fingerprint == Measures.from_images(IMAGES[order]).fingerprint
+    assert data.labels.tolist() == [f"class{k}" for k in LABELS[order]]
+    assert data.keys[0] == "class0/0.png"
+    flat = files.read(tmp_path / "set" / "class1")
+    assert flat.labels is None
+    assert len(flat.measures) == 2
+
+
+def test_images_of_16_bits_keep_their_values(tmp_path):
+    deep = IMAGES[0].astype(np.uint16) * 300
+    picture(tmp_path / "set" / "a.png", deep)
+    assert files.read(tmp_path / "set").measures.weights.max() == deep.max()
+
+
+def test_hostile_folders(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidFileError, match="has no images"):
+        files.read(tmp_path / "empty")
+    picture(tmp_path / "sizes" / "a.png", IMAGES[0])
+    picture(tmp_path / "sizes" / "b.png", IMAGES[0][:2])
+    with pytest.raises(InvalidFileError, match=r"b\.png.*has 2 x 5 pixels.*all images must have one size"):
+        files.read(tmp_path / "sizes")
+    (tmp_path / "sizes" / "b.png").write_text("text")
+    with pytest.raises(InvalidFileError, match="is not an image"):
+        files.read(tmp_path / "sizes")
+    picture(tmp_path / "sizes" / "c" / "a.png", IMAGES[0])
+    with pytest.raises(InvalidFileError, match="beside folders of images"):
+        files.read(tmp_path / "sizes")
+
+
+def test_hostile_arrays(tmp_path):
+    def refused(name, message, error=InvalidFileError, **options):
+        with pytest.raises(error, match=message):
+            files.read(tmp_path / name, **options)
+
+    refused("nothing.npz", "there is no file", FileNotFoundError)
+    np.savez(tmp_path / "two.npz", a=IMAGES, b=IMAGES)
+    refused("two.npz", r"2 stacks of images.*Name one of them 'images'")
+    refused("tow.npz", r"Did you mean .*two\.npz", FileNotFoundError)
+    refused("two.npz", "no array 'c'", label="c")
+    refused("two.npz", r"`by` \(--by\) has no meaning here", InvalidParameterError, by="x")
+    np.savez(tmp_path / "few.npz", images=IMAGES, labels=LABELS[:2])
+    refused("few.npz", r"labels of shape \(2,\) for 6 measures")
+    np.savez(tmp_path / "objects.npz", images=np.array([{}]))
+    refused("objects.npz", "not an archive of plain arrays")
+    (tmp_path / "bad.npy").write_text("x")
+    refused("bad.npy", "cannot be read")
+    (tmp_path / "bad-ubyte").write_bytes(idx(IMAGES)[:40])
+    refused("bad-ubyte", "cannot be read")
+    (tmp_path / "x.xyz").write_text("x")
+    refused("x.xyz", "ending that says nothing")
+    np.save(tmp_path / "i.npy", IMAGES)
+    (tmp_path / "labels.txt").write_text("1\n2\n")
+    refused("i.npy", "holds 2 labels for 6 measures", labels=tmp_path / "labels.txt")
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["clouds", "images"])
+def test_what_is_written_is_read_back(tmp_path, ending, kind):
+    rng = np.random.default_rng(1)
+    X = Measures.from_images(IMAGES)
+    if kind == "clouds":
+        frame = pl.DataFrame({"g": ["b", "a", "b"], "u": rng.normal(size=3), "v": rng.normal(size=3)})
+        X = Measures.from_frame(frame, "g", ["u", "v"])
+    labels = np.array(["x", "y", "z", "x", "y", "z"])[: len(X)]
+    path = tmp_path / f"out.{ending}"
+    files.write(files.Data(X, labels), path)
+    options = {} if ending == "npz" else {"by": "measure", "weights": "weight", "label": "label"}
+    back = files.read(path, **options)
+    assert back.measures.fingerprint == X.fingerprint
+    assert_array_equal(back.labels, labels)
+    assert_array_equal(back.keys, files.Data(X).keys)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_writing_refuses_what_it_cannot_do(tmp_path):
+    X = Measures.from_samples([[1.0]])
+    with pytest.raises(InvalidParameterError, match=r"written to \.npz, \.csv, \.parquet"):
+        files.write(files.Data(X), tmp_path / "x.mat")
+    with pytest.raises(InvalidParameterError, match="two columns would have one name"):
+        files.write(files.Data(X, columns=("weight",)), tmp_path / "x.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pandas_labels_of_every_type(tmp_path):
+    for values, kind in ([[True, False], "b"], [[1, 2], "i"], [[1.5, 2.0], "f"], [["é", "b"], "U"]):
+        pd.DataFrame({"g": ["p", "q"], "x": [1.0, 2.0], "y": values}).to_parquet(tmp_path / "t.parquet")
+        data = files.read(tmp_path / "t.parquet", by="g", columns=["x"], label="y")
+        assert data.labels.dtype.kind == kind
+        assert data.labels.tolist() == values

@@ -1,0 +1,290 @@
+"""Models come back from files with the same bits, and files with anything else are refused."""
+
+import json
+import subprocess
+import sys
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+from tests.estimators.cases import clouds
+from tests.test_public_api import HEAVY
+
+import kermes
+from kermes import Engine, Measures, clustering, definiteness, divergences, ground, kernels, persistence
+from kermes.estimators import (
+    KernelFeatures,
+    LSSVMClassifier,
+    LSSVMClassifierCV,
+    LSSVMRegressor,
+    MeasureGPRegressor,
+    MixtureFeatures,
+)
+from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
+
+skops = pytest.importorskip("skops.io")
+
+X, LABELS = clouds(24)
+NAMES = np.array(["up", "down", "left"])[LABELS]
+TARGETS = np.linspace(0.0, 1.0, 24) ** 2
+SLICED = kernels.Exponential(divergences.SlicedWasserstein(n_slices=10), length_scale=1.0)
+
+KERNELS = {
+    "sliced": SLICED,
+    "engine": kernels.Exponential(divergences.Euclidean(), engine=Engine("serial", tile=3)),
+    "wasserstein": kernels.Exponential(divergences.Wasserstein(p=1, cost=ground.Torus(3.0)), power=1.0),
+    "sinkhorn": kernels.Exponential(divergences.Sinkhorn(0.5, value="debiased")),
+    "mmd": kernels.Exponential(divergences.MMD(ground.Gaussian(sigma=2.0))),
+    "kernel-wasserstein": kernels.Exponential(divergences.GaussianWasserstein(ground.Gaussian(gamma=0.5))),
+    "gaussian-kl": kernels.Exponential(divergences.GaussianKL(reg=0.3)),
+    "family": kernels.Semigroup(divergences.ExponentialFamily(divergences.Family(1, -9.0, 9.0, intervals=16)), t=0.5),
+    "gaussian-family": kernels.Semigroup(divergences.ExponentialFamily("gaussian-diagonal")),
+    "igv": kernels.IGV(0.1, ground.Gaussian(sigma=1.0)),
+    "entropy": kernels.Entropy(smoothing=ground.Gaussian(sigma=1.0)),
+    "bhattacharyya": kernels.Bhattacharyya(ground.Linear(), 0.2),
+    "mass": kernels.MassWeighted(SLICED),
+    "mixture": kernels.SemigroupMixture(kernels.Bumps(np.eye(2), 0.4)),
+    "sum": ConstantKernel(2.0) * SLICED + WhiteKernel(0.1),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_comes_back(name, tmp_path):
+    model = LSSVMClassifier(KERNELS[name]).fit(X, NAMES)
+    back = round_trip(model, tmp_path)
+    assert_array_equal(back.predict(X), model.predict(X))
+    assert_array_equal(back.decision_function(X), model.decision_function(X))
+
+
+MODELS = {
+    "lssvm": (LSSVMClassifier(), NAMES),
+    "primal": (LSSVMClassifier(SLICED, solver="primal", n_core=9, random_state=0), NAMES),
+    "lssvm-cv": (LSSVMClassifierCV(gammas=[1.0, 10.0]), NAMES),
+    "lssvm-cv-primal": (LSSVMClassifierCV(SLICED, gammas=[1.0], solver="primal", n_core=9, random_state=0), NAMES),
+    "regressor": (LSSVMRegressor(), TARGETS),
+    "gp": (MeasureGPRegressor(SLICED + WhiteKernel(0.1)), TARGETS),
+    "sklearn-gp": (GaussianProcessRegressor(SLICED + WhiteKernel(0.1)), TARGETS),
+    "gp-classifier": (GaussianProcessClassifier(SLICED, optimizer=None), NAMES),
+    "svc": (SVC(kernel=SLICED), NAMES),
+    "pipeline": (make_pipeline(KernelFeatures(SLICED, 5), StandardScaler(), LogisticRegression()), NAMES),
+    "mixture": (make_pipeline(MixtureFeatures(random_state=0), LogisticRegression()), NAMES),
+    "search": (
+        GridSearchCV(SVC(kernel=SLICED), {"C": [0.1, 1.0]}, cv=StratifiedKFold(3, shuffle=True, random_state=0)),
+        NAMES,
+    ),
+    "k-medoids": (clustering.KMedoids(divergences.Wasserstein(), n_clusters=3), None),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_comes_back_with_the_same_bits(name, tmp_path):
+    estimator, y = MODELS[name]
+    model = estimator.fit(X, y)
+    back = round_trip(model, tmp_path)
+    new, _ = clouds(7, seed=5)
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            assert_array_equal(getattr(back, method)(new), getattr(model, method)(new))
+
+
+ESTIMATORS = [
+    thing
+    for thing in (getattr(kermes, name) for name in sorted(kermes.__all__))
+    if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
+def test_every_estimator_that_is_promised_comes_back(estimator, tmp_path):
+    bins = np.random.default_rng(0).uniform(0.1, 1.0, (12, 3))
+    Z = Measures.from_histograms(bins, [0.0, 1.0, 2.0])
+    options = {"kernel": SLICED} if estimator is MeasureGPRegressor else {}  # it has scikit-learn's default
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # three bins and noise: whatever the fit says of them
+        model = estimator(**options).fit(Z, np.arange(12) % 3 * 1.0)
+        back = round_trip(model, tmp_path)
+        method = "predict" if hasattr(model, "predict") else "transform"
+        assert_array_equal(getattr(back, method)(Z), getattr(model, method)(Z))
+
+
+def test_clusters_repairs_and_histograms(tmp_path):
+    tree = clustering.HierarchicalClustering(divergences.Wasserstein(), n_clusters=3).fit(X)
+    assert_array_equal(round_trip(tree, tmp_path).cut(4), tree.cut(4))
+    K = SLICED(X)
+    repair = definiteness.SpectrumRepair("clip").fit(K)
+    assert_array_equal(round_trip(repair, tmp_path).transform(K), repair.transform(K))
+    H = Measures.from_histograms(np.random.default_rng(0).uniform(size=(6, 3)), [0.0, 1.0, 2.0])
+    gp = kermes.EquivalentWassersteinGP(random_state=0).fit(H, np.arange(6.0))
+    back = round_trip(gp, tmp_path)
+    for ours, theirs in zip(back.predict(H, return_std=True), gp.predict(H, return_std=True), strict=True):
+        assert_array_equal(ours, theirs)
+    table = kernels.Exponential(divergences.Precomputed(1.0 - np.eye(24)), length_scale=2.0)
+    rows = Measures.from_samples(np.arange(24.0)[:, None])
+    assert_array_equal(round_trip(LSSVMClassifier(table).fit(rows, NAMES), tmp_path).kernel_(rows), table(rows))
+
+
+def test_measures_stay_immutable_and_share_their_collection(tmp_path):
+    back = round_trip(GaussianProcessRegressor(SLICED).fit(X, TARGETS), tmp_path)
+    assert len({id(measure._root) for measure in back.X_train_}) == 1
+    assert not back.X_train_[0].points.flags.writeable
+    assert round_trip(LSSVMRegressor().fit(X, TARGETS), tmp_path).X_fit_.fingerprint == X.fingerprint
+
+
+def test_a_view_takes_its_own_rows_along_only(tmp_path):
+    back = round_trip(LSSVMRegressor().fit(X[:5], TARGETS[:5]), tmp_path)
+    assert len(back.X_fit_._root) == 5
+
+
+def test_versions_and_notes(tmp_path):
+    persistence.write(LSSVMRegressor(), tmp_path / "m", {"by": "patient", "columns": ["x", "y"], "threshold": None})
+    found = persistence.read(tmp_path / "m")
+    assert found.notes == {"by": "patient", "columns": ["x", "y"], "threshold": None}
+    assert found.versions["kermes"] == kermes.__version__
+    assert set(found.versions) == {"kermes", "scikit-learn", "numpy", "scipy"}
+    assert isinstance(found.model, LSSVMRegressor)
+
+
+def shout(Z):
+    return Z
+
+
+class Own(divergences.Euclidean):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        (FunctionTransformer(shout), "test_persistence.shout"),
+        (SVC(kernel=kernels.Exponential(Own())), "test_persistence.Own"),
+        (FunctionTransformer(np.save), "numpy.*save"),
+        (SVC(kernel=SLICED.__call__), "cannot be saved"),
+    ],
+    ids=["function", "class", "numpy-function", "method"],
+)
+def test_what_could_not_be_loaded_is_not_saved(model, named, tmp_path):
+    with pytest.raises(InvalidParameterError, match=named):
+        kermes.save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("os", "system"),
+        ("builtins", "eval"),
+        ("subprocess", "Popen"),
+        ("numpy", "load"),
+        ("kermes.engine._engine", "pairwise"),
+        ("kermes.persistence", "write"),
+        ("kermes.papers", "load"),
+        ("kermes.estimators.lssvm", "np"),
+        ("sklearn.model_selection._split", "train_test_split"),
+        ("sklearn.gaussian_process.kernels", "np"),
+    ],
+)
+@pytest.mark.parametrize("loader", ["ConstructorFromReduceNode", "FunctionNode", "ObjectNode", "TypeNode"])
+def test_a_file_that_names_anything_else_is_refused(module, name, loader, tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor(), path)
+    tamper(path, lambda state: state["content"]["model"].update(__module__=module, __class__=name, __loader__=loader))
+    with pytest.raises(InvalidFileError, match=rf"holds {module}\.{name}"):
+        kermes.load(path)
+
+
+def test_damaged_measures_are_refused(tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor().fit(X, TARGETS), path)
+    damage(path, X.offsets + 1)
+    with pytest.raises(InvalidFileError, match="do not fit together"):
+        kermes.load(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "m"
+    with pytest.raises(FileNotFoundError):
+        kermes.load(path)
+    path.write_text("no zip")
+    with pytest.raises(InvalidFileError, match="is not a model file"):
+        kermes.load(path)
+    X.save(path)
+    with pytest.raises(InvalidFileError, match="is not a model file"):
+        kermes.load(path)
+    skops.dump({"model": 1}, path)
+    with pytest.raises(InvalidFileError, match=r"must be written by kermes\.save"):
+        kermes.load(path)
+    skops.dump({"model": 1, "format": 2, "versions": {"kermes": "9.0"}, "notes": {}}, path)
+    with pytest.raises(InvalidFileError, match=r"written by kermes 9\.0, in another format"):
+        kermes.load(path)
+
+
+def test_an_old_file_survives_a_failed_save(tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor(), path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidParameterError):
+        kermes.save(FunctionTransformer(shout), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m.kermes"]
+
+
+def test_damaged_pickles_of_measures_are_refused():
+    state = X._packed.__getstate__() | {"offsets": X.offsets + 1}
+    with pytest.raises(InvalidMeasureError, match="do not fit together"):
+        object.__new__(type(X._packed)).__setstate__(state)
+
+
+def test_naming_save_loads_nothing_heavy():
+    code = f"import sys, kermes; kermes.save; print([name for name in {HEAVY!r} if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def round_trip(model, folder):
+    path = folder / "model.kermes"
+    kermes.save(model, path)
+    return kermes.load(path)
+
+
+def tamper(path, change):
+    """Rewrite the description inside a model file."""
+    entries = contents(path)
+    schema = json.loads(entries["schema.json"])
+    change(schema)
+    rewrite(path, entries | {"schema.json": json.dumps(schema).encode()})
+
+
+def damage(path, offsets):
+    """Replace the array of offsets in a model file."""
+    import io
+
+    entries = contents(path)
+    for name, data in entries.items():
+        if name.endswith(".npy"):
+            array = np.load(io.BytesIO(data))
+            if array.shape == offsets.shape and array.dtype == np.int64 and array[0] == 0:
+                buffer = io.BytesIO()
+                np.save(buffer, offsets)
+                entries[name] = buffer.getvalue()
+    rewrite(path, entries)
+
+
+def contents(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, entries):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
