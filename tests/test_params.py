@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from tests.estimators.cases import clouds
 
-from kermes import KernelFeatures, LSSVMClassifier, clustering, divergences, ground, kernels
+from kermes import LSSVMClassifier, clustering, divergences, ground, kernels
 from kermes.divergences import Functional, JensenDifference
 
 GAUSSIAN = ground.Gaussian(sigma=1.0)
@@ -69,8 +69,8 @@ def holders():
         "clustering": (clustering.KMedoids(mmd), "divergence__ground__sigma"),
         "lssvm": (LSSVMClassifier(exponential), "kernel__divergence__ground__sigma"),
         "svc": (SVC(kernel=exponential), "kernel__divergence__ground__sigma"),
-        "pipeline": (make_pipeline(KernelFeatures(exponential), SVC()), "kernelfeatures__kernel__divergence__ground__sigma"),
-    }  # fmt: skip
+        "pipeline": (make_pipeline(LSSVMClassifier(exponential)), "lssvmclassifier__kernel__divergence__ground__sigma"),
+    }
 
 
 @pytest.mark.parametrize("name", holders())

@@ -16,8 +16,11 @@ from .measures import Measures
 if TYPE_CHECKING:
     from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
     from .estimators import (
+        DistanceMatrix,
+        DistanceToKernel,
         EquivalentWassersteinGP,
         KernelFeatures,
+        KernelMatrix,
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
@@ -26,9 +29,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "DistanceMatrix",
+    "DistanceToKernel",
     "Engine",
     "EquivalentWassersteinGP",
     "KernelFeatures",
+    "KernelMatrix",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
@@ -49,8 +55,11 @@ __all__ = [
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "DistanceMatrix": "kermes.estimators",
+    "DistanceToKernel": "kermes.estimators",
     "EquivalentWassersteinGP": "kermes.estimators",
     "KernelFeatures": "kermes.estimators",
+    "KernelMatrix": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",

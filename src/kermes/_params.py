@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from .exceptions import InvalidParameterError
 
-__all__ = ["Frozen", "HoldsFrozen"]
+__all__ = ["Frozen", "HoldsFrozen", "with_inner"]
 
 
 class Frozen:
@@ -68,6 +68,17 @@ class HoldsFrozen:
             else:
                 super().set_params(**{f"{name}__{key}": v for key, v in inner.items()})  # type: ignore[misc]
         return self
+
+
+def with_inner(params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters together with those of the frozen values among them, named ``<name>__<inner>``."""
+    inner = {
+        f"{name}__{key}": inner
+        for name, value in params.items()
+        if isinstance(value, Frozen)
+        for key, inner in value.get_params().items()
+    }
+    return {**params, **inner}
 
 
 def split(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

@@ -72,7 +72,7 @@ class Divergence(Frozen, ABC):
     def claims(self, dim: int) -> Claims:
         """Return what is known for measures on R^dim."""
 
-    def check(self, X: Measures) -> None:  # noqa: B027  (most divergences take any measures)
+    def check(self, X: Measures) -> None:
         """Raise :class:`UnsuitableDataError` if measures like these cannot be compared."""
 
     def context(self, X: Measures, Y: Measures) -> Any:

@@ -1,7 +1,8 @@
 """Learners on measures that scikit-learn lacks.
 
-``features`` Wasserstein features · ``mixture`` features of semigroup mixtures · ``lssvm`` least-squares support vector
-machines · ``lssvm_cv`` their selection · ``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
+``matrices`` distances and kernel values as steps of pipelines · ``features`` Wasserstein features · ``mixture`` features
+of semigroup mixtures · ``lssvm`` least-squares support vector machines · ``lssvm_cv`` their selection · ``robust_gp``
+Gaussian process regression · ``gp`` the same on weight vectors.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
 ``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
 and everything below. Start reading at ``lssvm``.
@@ -13,12 +14,16 @@ from .features import KernelFeatures
 from .gp import EquivalentWassersteinGP
 from .lssvm import LSSVMClassifier, LSSVMRegressor
 from .lssvm_cv import LSSVMClassifierCV
+from .matrices import DistanceMatrix, DistanceToKernel, KernelMatrix
 from .mixture import MixtureFeatures
 from .robust_gp import MeasureGPRegressor
 
 __all__ = [
+    "DistanceMatrix",
+    "DistanceToKernel",
     "EquivalentWassersteinGP",
     "KernelFeatures",
+    "KernelMatrix",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",

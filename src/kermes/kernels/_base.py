@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._params import Frozen, HoldsFrozen
+from .._params import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
 from ..measures import Measures, as_measures
@@ -63,12 +63,8 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep`` also those of a divergence or ground, ``<name>__<inner>``."""
-        params: dict[str, Any] = dict(super().get_params(deep=False))
-        if deep:
-            for name, value in list(params.items()):
-                if isinstance(value, Frozen):
-                    params.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
-        return params
+        params: dict[str, Any] = super().get_params(deep=False)
+        return with_inner(params) if deep else params
 
     @abstractmethod
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
