@@ -16,15 +16,9 @@ class Frozen:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep`` also those of frozen values among them, ``<name>__<inner>``."""
-        names = (
-            [field.name for field in dataclasses.fields(self) if field.init] if dataclasses.is_dataclass(self) else []
-        )
-        params = {name: getattr(self, name) for name in names}
-        if deep:
-            for name in names:
-                if isinstance(params[name], Frozen):
-                    params.update((f"{name}__{inner}", v) for inner, v in params[name].get_params().items())
-        return params
+        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        params = {field.name: getattr(self, field.name) for field in fields if field.init}
+        return with_inner(params) if deep else params
 
     def with_params(self, **params: Any) -> Self:
         """Return a copy with other parameters; ``ground__sigma=2.0`` changes that of the ``ground``.

@@ -5,7 +5,6 @@ import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kermes import definiteness
 
@@ -118,8 +117,3 @@ def test_bad_input():
         definiteness.SpectrumRepair().fit(np.ones((2, 3)))
     with pytest.raises(ValueError, match="X has 2 features, but SpectrumRepair is expecting 3"):
         definiteness.SpectrumRepair().fit(np.eye(3)).transform(np.eye(2))
-
-
-@parametrize_with_checks([definiteness.SpectrumRepair()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

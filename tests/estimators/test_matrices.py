@@ -218,7 +218,7 @@ def test_hostile_input():
     with pytest.raises(ValueError, match=r"`D` must hold distances, at least 0; entry \(0, 0\) is -1"):
         DistanceToKernel().fit(D).transform(D - 1)
     with (
-        pytest.raises(ValueError, match=r"`profile` must return finite numbers of the shape"),
+        pytest.raises(ValueError, match=r"must return finite numbers of the shape"),
         np.errstate(all="ignore"),
     ):
         DistanceToKernel(np.log).fit_transform(D)

@@ -16,6 +16,7 @@ from .._table import as_distances
 from .._typing import FloatArray
 from ..core import profiles
 from ..definiteness import spectrum
+from ..definiteness._spectrum import ASYMMETRY
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
@@ -36,9 +37,9 @@ PROFILES: dict[str, Callable[[FloatArray], FloatArray]] = {
 class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     r"""Distances to the training measures.
 
-    ``fit_transform(X)`` is the square matrix :math:`d(\mu_i, \mu_j)` of the training measures, ``transform(X)`` has a row
-    for each new measure and a column for each training measure: what estimators with ``metric='precomputed'`` take
-    to fit and to predict. Cross-validation of a pipeline cuts the measures, so no fold sees the others' columns.
+    ``fit_transform(X)`` is the square matrix :math:`d(\mu_i, \mu_j)` of the training measures, ``transform(X)`` has a
+    row for each new measure and a column for each training measure: what estimators with ``metric='precomputed'``
+    take to fit and to predict. Cross-validation of a pipeline cuts the measures, so no fold sees the others' columns.
 
     Parameters
     ----------
@@ -119,8 +120,8 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
 class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Kernel values against the training measures.
 
-    ``fit_transform(X)`` is the Gram matrix :math:`k(\mu_i, \mu_j)`, ``transform(X)`` has a row for each new measure and a
-    column for each training measure: what estimators with ``kernel='precomputed'`` take.
+    ``fit_transform(X)`` is the Gram matrix :math:`k(\mu_i, \mu_j)`, ``transform(X)`` has a row for each new measure and
+    a column for each training measure: what estimators with ``kernel='precomputed'`` take.
 
     Parameters
     ----------
@@ -230,9 +231,10 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    *Positive definite* for every length scale if :math:`d^h` is conditionally negative definite, for both named profiles
-    (Schoenberg; the rational one is a mixture of exponential ones). It is a pairwise estimator: cross-validation of it
-    on a matrix of distances cuts rows and columns together. *Cost*: one function value per entry.
+    *Positive definite* for every length scale if :math:`d^h` is conditionally negative definite, for both named
+    profiles (Schoenberg; the rational one is a mixture of exponential ones). It is a pairwise estimator:
+    cross-validation of it on a matrix of distances cuts rows and columns together. *Cost*: one function value per
+    entry.
 
     Examples
     --------
@@ -272,7 +274,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             choice(self.profile, "profile", PROFILES)
         scale = positive(self.scale, "scale")
         real(self.power, "power", low=0.0, high=2.0, open_low=True)
-        distances = as_distances(validate_data(self, D, dtype=np.float64), "D")
+        distances = _square(self._read(D, reset=True))
         if isinstance(self.length_scale, str):
             choice(self.length_scale, "length_scale", ["median"])
             apart = distances[distances > 0]
@@ -284,12 +286,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, D: Any) -> FloatArray:
         """Return the kernel values of distances to the training samples, (m, n)."""
         check_is_fitted(self)
-        distances: FloatArray = validate_data(self, D, reset=False, dtype=np.float64)
-        if (distances < 0).any():
-            i, j = np.argwhere(distances < 0)[0]
-            raise UnsuitableDataError(
-                f"`D` must hold distances, at least 0; entry ({i}, {j}) is {distances[i, j]:g}. Is it a similarity?"
-            )
+        distances = self._read(D, reset=False)
         exponent = (distances / self.length_scale_) ** self.power
         if not callable(self.profile):
             return PROFILES[self.profile](exponent)
@@ -301,10 +298,29 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             )
         return values
 
+    def _read(self, D: Any, *, reset: bool) -> FloatArray:
+        distances: FloatArray = validate_data(self, D, reset=reset, dtype=np.float64)
+        if (distances < 0).any():
+            i, j = np.argwhere(distances < 0)[0]
+            raise UnsuitableDataError(
+                f"Negative values in data: `D` must hold distances, at least 0; entry ({i}, {j}) is "
+                f"{distances[i, j]:g}. Is it a similarity?"
+            )
+        return distances
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
         return tags
+
+
+def _square(distances: FloatArray) -> FloatArray:
+    """Return a checked square matrix; what differs from its transpose by rounding is symmetric, here as elsewhere."""
+    n, m = distances.shape
+    if n == m and np.allclose(distances, distances.T, rtol=ASYMMETRY, atol=0.0):
+        distances = (distances + distances.T) / 2.0
+    return as_distances(distances, "D")
 
 
 def judge_gram(K: FloatArray, check: str) -> None:
