@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import divergences, ground
-from .engine import Engine, pairwise
+from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ __all__ = [
     "kernels",
     "pairwise",
     "plot",
+    "precompute",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.

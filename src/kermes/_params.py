@@ -16,8 +16,8 @@ class Frozen:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep`` also those of frozen values among them, ``<name>__<inner>``."""
-        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
-        params = {field.name: getattr(self, field.name) for field in fields if field.init}
+        fields: Any = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        params: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields if field.init}
         return with_inner(params) if deep else params
 
     def with_params(self, **params: Any) -> Self:
