@@ -10,14 +10,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import divergences, ground
-from .engine import Engine, pairwise
+from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
 if TYPE_CHECKING:
     from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
     from .estimators import (
+        DistanceMatrix,
+        DistanceToKernel,
         EquivalentWassersteinGP,
         KernelFeatures,
+        KernelMatrix,
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
@@ -28,9 +31,12 @@ if TYPE_CHECKING:
     from .persistence import load, save
 
 __all__ = [
+    "DistanceMatrix",
+    "DistanceToKernel",
     "Engine",
     "EquivalentWassersteinGP",
     "KernelFeatures",
+    "KernelMatrix",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
@@ -51,12 +57,16 @@ __all__ = [
     "pairwise",
     "plot",
     "save",
+    "precompute",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "DistanceMatrix": "kermes.estimators",
+    "DistanceToKernel": "kermes.estimators",
     "EquivalentWassersteinGP": "kermes.estimators",
     "KernelFeatures": "kermes.estimators",
+    "KernelMatrix": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -223,8 +224,11 @@ class Measures:
         return left, right
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the rows of a view only, not the collection it was sliced from."""
-        return Measures, (self._packed,)
+        """Pickle the rows of a view only, not the collection it was sliced from; but remember which rows they are."""
+        packed = self._packed
+        if self._rows is not None:
+            packed = replace(packed, origin=self._root.origin_of(self._rows))
+        return Measures, (packed,)
 
     # -- container ------------------------------------------------------------------------------
 
