@@ -22,6 +22,7 @@ LAYERS = [
     ["plot"],
     ["estimators"],
     ["clustering"],
+    ["optimization"],
     ["datasets"],
     ["papers"],
     ["cli"],

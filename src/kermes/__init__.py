@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
     from .estimators import (
         EquivalentWassersteinGP,
         KernelFeatures,
@@ -43,6 +43,7 @@ __all__ = [
     "equivalence",
     "ground",
     "kernels",
+    "optimization",
     "pairwise",
     "plot",
 ]
@@ -62,6 +63,7 @@ _LAZY = {
     "diagnostics": "kermes.diagnostics",
     "equivalence": "kermes.equivalence",
     "kernels": "kermes.kernels",
+    "optimization": "kermes.optimization",
     "plot": "kermes.plot",
 }
 

@@ -6,6 +6,7 @@
     ├── InvalidMeasureError (ValueError)      a measure breaks a rule; names its index
     ├── InvalidParameterError (ValueError)    a parameter of a divergence, kernel or engine is out of range
     ├── UnsuitableDataError (ValueError)      valid measures that a divergence cannot compare
+    ├── EvaluationError (RuntimeError)        a function that is optimised failed; has the result so far
     ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
@@ -20,9 +21,12 @@ Every message has the form "what is wrong; the rule; the remedy".
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ConvergenceWarning",
     "DegenerateDataWarning",
+    "EvaluationError",
     "IllConditionedWarning",
     "IndefiniteKernelWarning",
     "InvalidMeasureError",
@@ -49,6 +53,15 @@ class InvalidParameterError(KermesError, ValueError):
 
 class UnsuitableDataError(KermesError, ValueError):
     """Valid measures that this divergence cannot compare, such as points of different dimensions."""
+
+
+class EvaluationError(KermesError, RuntimeError):
+    """A function that is optimised failed, at ``weights``; ``result`` has all evaluations before, or is None."""
+
+    def __init__(self, message: str, weights: Any = None, result: Any = None) -> None:
+        super().__init__(message)
+        self.weights = weights
+        self.result = result
 
 
 class NumericalError(KermesError, ArithmeticError):
