@@ -25,6 +25,7 @@ LAYERS = [
     ["plot"],
     ["naming"],
     ["persistence"],
+    ["optimization"],
     ["datasets"],
     ["files"],
     ["papers"],

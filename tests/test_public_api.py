@@ -22,6 +22,7 @@ NAMES = [
     "clustering",
     "inspection",
     "plot",
+    "optimization",
     "datasets",
     "files",
 ]

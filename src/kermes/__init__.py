@@ -15,6 +15,7 @@ from .measures import Measures
 
 if TYPE_CHECKING:
     from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
@@ -54,6 +55,7 @@ __all__ = [
     "inspection",
     "kernels",
     "load",
+    "optimization",
     "pairwise",
     "plot",
     "save",
@@ -81,6 +83,7 @@ _LAZY = {
     "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
     "load": "kermes.persistence",
+    "optimization": "kermes.optimization",
     "plot": "kermes.plot",
     "save": "kermes.persistence",
 }
