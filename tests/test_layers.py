@@ -22,6 +22,7 @@ LAYERS = [
     ["plot"],
     ["estimators"],
     ["clustering"],
+    ["comparison"],
     ["datasets"],
     ["papers"],
     ["cli"],

@@ -21,6 +21,7 @@ NAMES = [
     "plot",
     "estimators",
     "clustering",
+    "comparison",
     "datasets",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]

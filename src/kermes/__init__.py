@@ -14,7 +14,8 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from .comparison import compare
     from .estimators import (
         EquivalentWassersteinGP,
         KernelFeatures,
@@ -36,6 +37,8 @@ __all__ = [
     "Measures",
     "MixtureFeatures",
     "clustering",
+    "compare",
+    "comparison",
     "datasets",
     "definiteness",
     "diagnostics",
@@ -57,6 +60,8 @@ _LAZY = {
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "clustering": "kermes.clustering",
+    "compare": "kermes.comparison",
+    "comparison": "kermes.comparison",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
