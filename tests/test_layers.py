@@ -26,6 +26,7 @@ LAYERS = [
     ["naming"],
     ["persistence"],
     ["optimization"],
+    ["comparison"],
     ["datasets"],
     ["files"],
     ["papers"],

@@ -23,6 +23,7 @@ NAMES = [
     "inspection",
     "plot",
     "optimization",
+    "comparison",
     "datasets",
     "files",
 ]

@@ -16,6 +16,8 @@ from .measures import Measures
 if TYPE_CHECKING:
     from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
     from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
+    from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from .comparison import compare
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
@@ -46,6 +48,8 @@ __all__ = [
     "Measures",
     "MixtureFeatures",
     "clustering",
+    "compare",
+    "comparison",
     "datasets",
     "definiteness",
     "diagnostics",
@@ -76,6 +80,8 @@ _LAZY = {
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "clustering": "kermes.clustering",
+    "compare": "kermes.comparison",
+    "comparison": "kermes.comparison",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
