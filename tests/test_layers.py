@@ -21,6 +21,7 @@ LAYERS = [
     ["diagnostics"],
     ["plot"],
     ["estimators"],
+    ["embeddings"],
     ["clustering"],
     ["datasets"],
     ["papers"],

@@ -20,6 +20,7 @@ NAMES = [
     "diagnostics",
     "plot",
     "estimators",
+    "embeddings",
     "clustering",
     "datasets",
 ]

@@ -14,7 +14,7 @@ from .engine import Engine, pairwise
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, embeddings, equivalence, kernels, plot
     from .estimators import (
         EquivalentWassersteinGP,
         KernelFeatures,
@@ -40,6 +40,7 @@ __all__ = [
     "definiteness",
     "diagnostics",
     "divergences",
+    "embeddings",
     "equivalence",
     "ground",
     "kernels",
@@ -60,6 +61,7 @@ _LAZY = {
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
+    "embeddings": "kermes.embeddings",
     "equivalence": "kermes.equivalence",
     "kernels": "kermes.kernels",
     "plot": "kermes.plot",
