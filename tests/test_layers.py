@@ -20,6 +20,7 @@ LAYERS = [
     ["definiteness"],
     ["diagnostics"],
     ["estimators"],
+    ["embeddings"],
     ["clustering"],
     ["inspection"],
     ["plot"],

@@ -19,6 +19,7 @@ NAMES = [
     "definiteness",
     "diagnostics",
     "estimators",
+    "embeddings",
     "clustering",
     "inspection",
     "plot",

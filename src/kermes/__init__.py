@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
     from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
     from .comparison import compare
+    from . import clustering, datasets, definiteness, diagnostics, embeddings, equivalence, kernels, plot
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
@@ -54,6 +55,7 @@ __all__ = [
     "definiteness",
     "diagnostics",
     "divergences",
+    "embeddings",
     "equivalence",
     "ground",
     "inspection",
@@ -85,6 +87,7 @@ _LAZY = {
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
+    "embeddings": "kermes.embeddings",
     "equivalence": "kermes.equivalence",
     "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
