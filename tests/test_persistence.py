@@ -21,7 +21,7 @@ from tests.estimators.cases import clouds
 from tests.test_public_api import HEAVY
 
 import kermes
-from kermes import Engine, Measures, clustering, definiteness, divergences, ground, kernels, persistence
+from kermes import Engine, Measures, clustering, definiteness, divergences, ground, kernels, pairwise, persistence
 from kermes.estimators import (
     KernelFeatures,
     LSSVMClassifier,
@@ -108,6 +108,8 @@ ESTIMATORS = [
 def test_every_estimator_that_is_promised_comes_back(estimator, tmp_path):
     bins = np.random.default_rng(0).uniform(0.1, 1.0, (12, 3))
     Z = Measures.from_histograms(bins, [0.0, 1.0, 2.0])
+    if estimator is kermes.DistanceToKernel:  # it takes distances
+        Z = pairwise(Z, divergence=divergences.Wasserstein())
     options = {"kernel": SLICED} if estimator is MeasureGPRegressor else {}  # it has scikit-learn's default
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # three bins and noise: whatever the fit says of them

@@ -14,11 +14,20 @@ from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
-    from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import (
+        clustering,
+        comparison,
+        datasets,
+        definiteness,
+        diagnostics,
+        embeddings,
+        equivalence,
+        inspection,
+        kernels,
+        optimization,
+        plot,
+    )
     from .comparison import compare
-    from . import clustering, datasets, definiteness, diagnostics, embeddings, equivalence, kernels, plot
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
@@ -64,8 +73,8 @@ __all__ = [
     "optimization",
     "pairwise",
     "plot",
-    "save",
     "precompute",
+    "save",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.

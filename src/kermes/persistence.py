@@ -184,8 +184,8 @@ def _kinds() -> tuple[type, ...]:
     from sklearn.model_selection import BaseCrossValidator
     from sklearn.model_selection._split import _RepeatedSplits
 
+    from ._params import Frozen
     from .divergences import Divergence
-    from .ground._base import Frozen
 
     return BaseEstimator, Kernel, Hyperparameter, BaseCrossValidator, _RepeatedSplits, Divergence, Frozen
 

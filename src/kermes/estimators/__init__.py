@@ -1,8 +1,8 @@
 """Learners on measures that scikit-learn lacks.
 
-``map_points`` scikit-learn's transformers on points · ``matrices`` distances and kernel values as steps of pipelines · ``features`` Wasserstein features · ``mixture``
-features of semigroup mixtures · ``lssvm`` least-squares support vector machines · ``lssvm_cv`` their selection ·
-``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
+``map_points`` scikit-learn's transformers on points · ``matrices`` distances and kernel values as steps of pipelines ·
+``features`` Wasserstein features · ``mixture`` features of semigroup mixtures · ``lssvm`` least-squares support vector
+machines · ``lssvm_cv`` their selection · ``robust_gp`` Gaussian process regression · ``gp`` on weight vectors.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
 ``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
 and everything below. Start reading at ``lssvm``.

@@ -72,7 +72,12 @@ class Packed:
         return len(self.offsets) - 1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return what a model file keeps; of what use would another process's session be there?"""
+        return {**{item.name: getattr(self, item.name) for item in fields(self)}, "origin": None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the origin: processes find each other's distances by it."""
+        return _restored, ({**self.__getstate__(), "origin": self.origin_of(None)},)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
@@ -104,9 +109,6 @@ class Packed:
         whole = self.origin or Origin(session(), self.fingerprint, len(self), np.arange(len(self)))
         return whole if rows is None else whole.take(rows)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "origin": self.origin_of(None)}
-
     def digests(self) -> Iterator[bytes]:
         """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""
         for start, stop in itertools.pairwise(self.offsets):
@@ -126,3 +128,9 @@ class Packed:
             None if self.atoms is None else self.atoms[index],
             None if self.keys is None else self.keys[rows],
         )
+
+
+def _restored(state: dict[str, Any]) -> Packed:
+    packed = Packed.__new__(Packed)
+    packed.__setstate__(state)
+    return packed
