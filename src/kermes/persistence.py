@@ -12,7 +12,7 @@ from ._atomic import whole
 from ._checks import missing
 from .exceptions import InvalidFileError, InvalidParameterError
 
-__all__ = ["ModelFile", "load", "read", "save", "write"]
+__all__ = ["ModelFile", "load", "read", "require", "save", "write"]
 
 FORMAT = 1
 PACKAGES = ("kermes", "scikit-learn", "numpy", "scipy")
@@ -149,6 +149,11 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
             f"{name!r} was written by kermes {content['versions'].get('kermes')}, in another format. Upgrade kermes."
         )
     return ModelFile(content["model"], content["versions"], content["notes"])
+
+
+def require() -> None:
+    """Raise the error of a missing skops now, before the work whose result is to be saved."""
+    _skops()
 
 
 def _unreadable(name: str, error: Exception) -> str:
