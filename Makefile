@@ -29,9 +29,10 @@ test-min: pyproject.toml  ## the tests against the oldest supported dependencies
 	$(PYTHON) tools/oldest.py .venv-min
 	.venv-min/bin/python -m pytest -q -n 2
 
-lint: $(READY)  ## ruff: style, imports, docstrings
+lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell *.md docs examples src benchmarks tools
 
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy
@@ -46,5 +47,5 @@ bench: $(READY)  ## speed against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 
 clean:  ## remove caches and the environments
-	rm -rf $(VENV) .venv-min docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-min docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Hyperparameter, Kernel, WhiteKernel
 from threadpoolctl import threadpool_limits
@@ -84,6 +85,45 @@ def gp_fit() -> Row:
     )  # fmt: skip
 
 
+class Counted(MeasureGPRegressor):
+    """Counts the likelihoods of a fit."""
+
+    def log_marginal_likelihood(self, *arguments: Any, **options: Any) -> Any:
+        """Count, and pass on."""
+        self.count = getattr(self, "count", 0) + 1
+        return super().log_marginal_likelihood(*arguments, **options)
+
+
+def algebra(K: np.ndarray, y: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """The factor, the solution, the inverse and the traces of one likelihood with its gradient, from K at no cost."""
+    L = linalg.cholesky(K, lower=True, check_finite=False)
+    solved = linalg.cho_solve((L, True), y, check_finite=False)
+    inner = np.outer(solved, solved) - linalg.cho_solve((L, True), np.eye(len(K)), check_finite=False)
+    return np.append(np.einsum("ij,jik->k", inner, slopes), y @ solved + np.log(np.diag(L)).sum())
+
+
+def gp_fit_bare() -> Row:
+    """A fit with five restarts, against its distance matrix and the bare linear algebra of as many likelihoods."""
+    X, y = clouds(200)
+    scale = float(np.sqrt(np.median(pairwise(X, divergence=W, engine=FRESH, squared=True))))
+    counted = Counted(**model(scale).get_params(deep=False)).fit(X, y)
+    K, slopes = counted.kernel_(X, eval_gradient=True)
+    fits, peers = [], []
+    for _ in range(7):
+        seconds, _ = timed(lambda: model(scale).fit(X, y))
+        fits.append(seconds)
+        seconds, _ = timed(lambda: pairwise(X, divergence=W, engine=FRESH, squared=True))
+        with threadpool_limits(limits=1):
+            more, _ = timed(lambda: [algebra(K, counted.y_train_, slopes) for _ in range(counted.count)])
+        peers.append(seconds + more)
+    ratio = min(fits) / min(peers)
+    return Row(
+        "GP fit, 200 measures of 100 points, 5 restarts",
+        f"distances + bare algebra of its {counted.count} likelihoods, one thread",
+        f"{min(fits):.2f} s", f"{min(peers):.2f} s", f"{ratio:.2f} x", "<= 1.5 x", "", ratio <= 1.5,
+    )  # fmt: skip
+
+
 def gp_predict() -> Row:
     """Mean and standard deviation at 1000 new measures."""
     X, y = clouds(200)
@@ -100,4 +140,4 @@ def gp_predict() -> Row:
     )  # fmt: skip
 
 
-ROWS = {f.__name__: f for f in (gp_fit, gp_predict)}
+ROWS = {f.__name__: f for f in (gp_fit, gp_fit_bare, gp_predict)}

@@ -26,24 +26,25 @@ def test_docstring_examples(name):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
+def run_page(text, path, capsys):
+    """Run every Python block; each prints the text block that follows it, or nothing. Return the names."""
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, flags=re.DOTALL)
+    names = {"__name__": path.stem}
+    for i, (language, body) in enumerate(blocks):
+        if language == "python":
+            exec(compile(body, str(path), "exec"), names)
+            follows = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
+            assert capsys.readouterr().out.strip() == (follows[1].strip() if follows[0] == "text" else "")
+    return names
+
+
 def test_readme_example(capsys):
-    """The first Python block of the README prints the text block that follows it."""
-    blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    position, code = next((i, body) for i, (language, body) in enumerate(blocks) if language == "python")
-    exec(compile(code, str(README), "exec"), {})
-    assert blocks[position + 1][0] == "text"
-    assert capsys.readouterr().out.strip() == blocks[position + 1][1].strip()
+    start, *_ = README.read_text().split("## I have ...")
+    assert "X" in run_page(start, README, capsys)
 
 
 def test_extending_examples(capsys):
-    """Every Python block of the page runs, prints the text block that follows it, and keeps its promises."""
-    blocks = re.findall(r"```(\w+)\n(.*?)```", EXTENDING.read_text(), flags=re.DOTALL)
-    names = {"__name__": "extending"}
-    for i, (language, body) in enumerate(blocks):
-        if language == "python":
-            exec(compile(body, str(EXTENDING), "exec"), names)
-            follows = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
-            assert capsys.readouterr().out.strip() == (follows[1].strip() if follows[0] == "text" else "")
+    names = run_page(EXTENDING.read_text(), EXTENDING, capsys)
     X = kermes.Measures.from_samples(np.random.default_rng(0).normal(size=(15, 4, 2)) * np.arange(1, 16)[:, None, None])
     gaps = kermes.pairwise(X, divergence=names["MeanDistance"](), squared=True)
     assert_allclose(gaps[0, 1], ((X[0].points.mean(axis=0) - X[1].points.mean(axis=0)) ** 2).sum())
@@ -56,10 +57,17 @@ def test_extending_examples(capsys):
 
 
 def test_gaussian_process_section_of_the_guide(capsys):
-    """Each Python block of the section prints the text block that follows it."""
     section = GUIDE.read_text().split("## Gaussian processes on measures")[1].split("\n## ")[0]
-    names = {}
-    for code, expected in re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", section, flags=re.DOTALL):
-        exec(compile(code, str(GUIDE), "exec"), names)
-        assert capsys.readouterr().out.strip() == expected.strip()
-    assert names["surer"].any()
+    assert run_page(section, GUIDE, capsys)["surer"].any()
+
+
+@pytest.mark.parametrize("path", sorted((README.parent / "docs" / "start").glob("*.md")), ids=lambda path: path.stem)
+def test_start_pages(path, capsys):
+    assert len(run_page(path.read_text(), path, capsys)["X"]) > 0
+
+
+@pytest.mark.parametrize("path", sorted(README.parent.glob("*.md")), ids=lambda path: path.stem)
+def test_links_of_pages_outside_the_documentation(path):
+    """The build of the documentation checks its own links."""
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
+        assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -10,62 +10,89 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import divergences, ground
-from .engine import Engine, pairwise
+from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
+    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
+    from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from .comparison import compare
+    from . import clustering, datasets, definiteness, diagnostics, embeddings, equivalence, kernels, plot
     from .estimators import (
+        DistanceMatrix,
+        DistanceToKernel,
         EquivalentWassersteinGP,
         KernelFeatures,
+        KernelMatrix,
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
+        MapPoints,
         MeasureGPRegressor,
         MixtureFeatures,
     )
     from .persistence import load, save
 
 __all__ = [
+    "DistanceMatrix",
+    "DistanceToKernel",
     "Engine",
     "EquivalentWassersteinGP",
     "KernelFeatures",
+    "KernelMatrix",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MapPoints",
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
     "clustering",
+    "compare",
+    "comparison",
     "datasets",
     "definiteness",
     "diagnostics",
     "divergences",
+    "embeddings",
     "equivalence",
     "ground",
+    "inspection",
     "kernels",
     "load",
+    "optimization",
     "pairwise",
     "plot",
     "save",
+    "precompute",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
 _LAZY = {
+    "DistanceMatrix": "kermes.estimators",
+    "DistanceToKernel": "kermes.estimators",
     "EquivalentWassersteinGP": "kermes.estimators",
     "KernelFeatures": "kermes.estimators",
+    "KernelMatrix": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
+    "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "clustering": "kermes.clustering",
+    "compare": "kermes.comparison",
+    "comparison": "kermes.comparison",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
     "diagnostics": "kermes.diagnostics",
+    "embeddings": "kermes.embeddings",
     "equivalence": "kermes.equivalence",
+    "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
     "load": "kermes.persistence",
+    "optimization": "kermes.optimization",
     "plot": "kermes.plot",
     "save": "kermes.persistence",
 }

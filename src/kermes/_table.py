@@ -48,6 +48,11 @@ class Table:
         self.values = table
         self._digest = hashlib.blake2b(table.tobytes(), digest_size=16).hexdigest()
 
+    @property
+    def digest(self) -> str:
+        """Name of the content, equal in all processes."""
+        return self._digest
+
     def __len__(self) -> int:
         return len(self.values)
 

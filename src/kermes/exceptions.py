@@ -7,6 +7,7 @@
     ├── InvalidParameterError (ValueError)    a parameter of a divergence, kernel or engine is out of range
     ├── UnsuitableDataError (ValueError)      valid measures that a divergence cannot compare
     ├── InvalidFileError (ValueError)         a file that is damaged, of another kind, or holds what is refused
+    ├── EvaluationError (RuntimeError)        a function that is optimised failed; has the result so far
     ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
@@ -21,9 +22,12 @@ Every message has the form "what is wrong; the rule; the remedy".
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ConvergenceWarning",
     "DegenerateDataWarning",
+    "EvaluationError",
     "IllConditionedWarning",
     "IndefiniteKernelWarning",
     "InvalidFileError",
@@ -55,6 +59,15 @@ class UnsuitableDataError(KermesError, ValueError):
 
 class InvalidFileError(KermesError, ValueError):
     """A file that is damaged, of another kind, or holds something that is refused."""
+
+
+class EvaluationError(KermesError, RuntimeError):
+    """A function that is optimised failed, at ``weights``; ``result`` has all evaluations before, or is None."""
+
+    def __init__(self, message: str, weights: Any = None, result: Any = None) -> None:
+        super().__init__(message)
+        self.weights = weights
+        self.result = result
 
 
 class NumericalError(KermesError, ArithmeticError):

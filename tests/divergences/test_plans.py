@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles.entropic import plan as entropic_plan
 
 from kermes import Measures, divergences, ground, pairwise
 from kermes.divergences import _plans
-from kermes.exceptions import UnsuitableDataError
+from kermes.exceptions import ConvergenceWarning, UnsuitableDataError
+from kermes.ground import as_cost
 
 COSTS = ["euclidean", ground.Binary(1.5), ground.Torus(2.0)]
 
@@ -79,3 +81,33 @@ def test_bad_input(clouds):
         divergences.Wasserstein().plan(X[0], Y[0])
     with pytest.raises(UnsuitableDataError, match="needs measures on a shared support"):
         divergences.Wasserstein(cost=np.zeros((2, 2))).plan(X[0], X[1])
+
+
+@pytest.mark.parametrize("cost", ["sqeuclidean", "euclidean"])
+def test_entropic_plan_is_the_oracles(clouds, cost):
+    X = clouds(4, 2, seed=3)
+    entropic = divergences.Sinkhorn(epsilon=0.3, cost=cost, tol=1e-10)
+    for mu, nu in ((X[0], X[1]), (X[2], X[3])):
+        C = as_cost(cost)(mu.points, nu.points)
+        expected = entropic_plan(mu.weights / mu.mass, nu.weights / nu.mass, C, 0.3)
+        assert_allclose(entropic.plan(mu, nu), expected, atol=1e-9)
+        assert_allclose(entropic.plan_costs(mu, nu), C)
+
+
+def test_entropic_plan_of_histograms_and_its_value():
+    C = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    X = Measures.from_histograms([[1.0, 2.0, 0.0], [0.0, 1.0, 4.0]], [0.0, 1.0, 2.0])
+    entropic = divergences.Sinkhorn(epsilon=0.2, cost=C, tol=1e-9)
+    plan = entropic.plan(X[0], X[1])
+    assert_allclose(plan.sum(axis=1), [1 / 3, 2 / 3], atol=1e-12)
+    assert_allclose(plan.sum(axis=0), [0.2, 0.8], atol=1e-8)
+    value = pairwise(X, divergence=entropic)[0, 1]
+    assert_allclose((plan * entropic.plan_costs(X[0], X[1])).sum(), value, rtol=1e-6)
+
+
+def test_entropic_plan_tells_when_it_gives_up():
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(2, 9, 2)))
+    with pytest.warns(ConvergenceWarning, match="did not reach its tolerance"):
+        divergences.Sinkhorn(epsilon=0.05, tol=1e-6, max_iter=2).plan(X[0], X[1])
+    with pytest.raises(UnsuitableDataError, match="shared support"):
+        divergences.Sinkhorn(epsilon=0.1, cost=np.zeros((2, 2))).plan(X[0], X[1])

@@ -253,8 +253,9 @@ def test_nothing_is_added_where_nothing_is_needed():
     mine = MeasureGPRegressor(kernel, n_restarts_optimizer=1, random_state=0).fit(X, y)
     theirs = GaussianProcessRegressor(kernel, n_restarts_optimizer=1, random_state=0).fit(X, y)
     assert mine.jitter_ == 0.0
-    assert_array_equal(mine.predict(X), theirs.predict(X))
-    assert mine.log_marginal_likelihood() == theirs.log_marginal_likelihood()
+    # Both searches round differently on their way to the same maximum.
+    assert_allclose(mine.predict(X), theirs.predict(X), rtol=1e-9)
+    assert mine.log_marginal_likelihood() == pytest.approx(theirs.log_marginal_likelihood(), rel=1e-12)
 
 
 def test_one_distance_matrix_per_fit(monkeypatch):
@@ -273,6 +274,6 @@ def test_one_distance_matrix_per_fit(monkeypatch):
     kernel = ConstantKernel() * kernels.Exponential(divergences.Wasserstein(cost="binary"), engine=engine)
     model = MeasureGPRegressor(kernel + WhiteKernel(1e-2, "fixed"), n_restarts_optimizer=2, random_state=0).fit(X, y)
     assert sum(counted) == 12 * 11 // 2
-    assert len(counted) > 10
+    assert len(counted) <= 4  # looked up once for all likelihoods, not at each
     model.predict(line(5)[0], return_std=True)
     assert sum(counted) == 12 * 11 // 2 + 5 * 12

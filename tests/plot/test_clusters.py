@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 from kermes import plot
 from kermes.clustering import HierarchicalClustering
 from kermes.exceptions import InvalidParameterError
-from kermes.plot._classes import PALETTE, class_bar, colours
+from kermes.plot._classes import PALETTE, class_bar, class_colours
 from kermes.plot._dendrogram import ABOVE
 
 pytest.importorskip("matplotlib")
@@ -58,7 +58,7 @@ def test_bar_and_names_follow_the_leaves(tree):
     assert [text.get_text() for text in axes.get_xticklabels()] == [f"m{i}" for i in tree.leaves_]
     (bar,) = axes.child_axes
     stripes = np.asarray(bar.images[0].get_array())[0]
-    assert_allclose(stripes, colours(2)[(y == "odd").astype(int)[tree.leaves_]])
+    assert_allclose(stripes, class_colours(2)[(y == "odd").astype(int)[tree.leaves_]])
     assert bar.images[0].get_extent()[:2] == [-0.5, 19.5]
     assert bar.get_xlim() == axes.get_xlim()
     assert [text.get_text() for text in bar.get_legend().get_texts()] == ["even", "odd"]
@@ -91,7 +91,7 @@ def test_heatmap_is_ordered_and_marked(tree):
     assert_array_equal(axes.images[0].get_array(), tree.distances_[np.ix_(tree.leaves_, tree.leaves_)])
     runs = np.flatnonzero(np.diff(tree.labels_[tree.leaves_])) + 0.5
     assert sorted(line.get_xdata()[0] for line in axes.lines[1::2]) == runs.tolist()
-    assert_allclose(np.asarray(axes.child_axes[0].images[0].get_array())[0], colours(2)[y[tree.leaves_]])
+    assert_allclose(np.asarray(axes.child_axes[0].images[0].get_array())[0], class_colours(2)[y[tree.leaves_]])
     (colorbar,) = [a for a in axes.figure.axes if a.get_label() == "<colorbar>"]
     assert colorbar.get_ylabel() == "distance"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     ``fit_transform(K)`` is ``repair(K, how)``. A new sample with kernel values :math:`k_x` (one per training
     sample) becomes :math:`k_x V g(\Lambda) V'`, where g is 1 on the positive part of the spectrum, and 0 (clip) or -1
-    (flip) on the negative part; with shift it stays as it is. For clip and flip, ``transform`` of the training rows is
-    the repaired training matrix.
+    (flip) on the negative part; with shift it stays as it is. A row that equals a row of the training matrix is that
+    training sample: ``transform`` returns its row of the repaired matrix, bit by bit.
 
     Parameters
     ----------
@@ -71,12 +72,15 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     spectrum_ : Spectrum
         Eigenvalues of the training matrix before the repair.
     transfer_ : ndarray of shape (n, n) or None
-        :math:`V g(\Lambda) V'`; None when rows stay as they are (shift, or nothing to repair).
+        :math:`V g(\Lambda) V'`; None when new rows stay as they are (shift, or nothing to repair).
+    repaired_ : ndarray of shape (n, n)
+        The repaired training matrix.
 
     Notes
     -----
     *Cost*: :math:`O(n^3)` to fit, :math:`O(n^2)` per new sample. It is a pairwise estimator: cross-validation cuts
-    rows and columns of K together.
+    rows and columns of K together. Equal samples have equal rows: alone, each is taken for the first of them, which
+    matters for shift only; the training matrix as a whole is always recognised.
 
     Examples
     --------
@@ -93,32 +97,44 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, K: Any, y: Any = None) -> SpectrumRepair:
         """Decompose the training Gram matrix K of shape (n, n)."""
-        self._fit(K)
+        choice(self.how, "how", HOW)
+        given: FloatArray = validate_data(self, K, dtype=np.float64)
+        symmetric = as_symmetric(given, "K")
+        values, vectors = eigh(symmetric)
+        self.spectrum_ = Spectrum(values, laws.rounding(values))
+        untouched = self.how == "shift" or self.spectrum_.verdict != "indefinite"
+        self.transfer_ = None if untouched else laws.compose(laws.factors(values, self.how), vectors)
+        self.repaired_ = _repaired(symmetric, values, vectors, self.how)
+        self._names = _names(given)
         return self
 
     def fit_transform(self, K: Any, y: Any = None) -> FloatArray:
         """Return the repaired training Gram matrix: ``repair(K, how)``."""
-        return _repaired(*self._fit(K), self.how)
+        return self.fit(K).repaired_.copy()
 
     def transform(self, K: Any) -> FloatArray:
         """Return the repaired kernel values of new samples, K of shape (m, n) against the training samples."""
         check_is_fitted(self)
         rows: FloatArray = validate_data(self, K, reset=False, dtype=np.float64)
-        return rows.copy() if self.transfer_ is None else rows @ self.transfer_
-
-    def _fit(self, K: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        choice(self.how, "how", HOW)
-        symmetric = as_symmetric(validate_data(self, K, dtype=np.float64), "K")
-        values, vectors = eigh(symmetric)
-        self.spectrum_ = Spectrum(values, laws.rounding(values))
-        untouched = self.how == "shift" or self.spectrum_.verdict != "indefinite"
-        self.transfer_ = None if untouched else laws.compose(laws.factors(values, self.how), vectors)
-        return symmetric, values, vectors
+        names = _names(rows)
+        if names == self._names:
+            return self.repaired_.copy()
+        repaired = rows.copy() if self.transfer_ is None else rows @ self.transfer_
+        first = {name: i for i, name in reversed(list(enumerate(self._names)))}
+        for i, name in enumerate(names):
+            if name in first:
+                repaired[i] = self.repaired_[first[name]]
+        return repaired
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
         return tags
+
+
+def _names(rows: FloatArray) -> list[bytes]:
+    """Return a digest of each row."""
+    return [hashlib.blake2b(np.ascontiguousarray(row).data, digest_size=16).digest() for row in rows]
 
 
 def _repaired(K: FloatArray, values: FloatArray, vectors: FloatArray, how: str) -> FloatArray:

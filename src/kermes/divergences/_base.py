@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._params import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import PointKernel
@@ -37,12 +38,14 @@ class Claims:
     reason: str
 
 
-class Divergence(ABC):
+class Divergence(Frozen, ABC):
     """Base of all divergences: frozen values that compare and hash by their parameters.
 
     A subclass is a frozen dataclass. The engine calls, in this order, :meth:`context` once per run,
     :meth:`prepare` once per collection, and :meth:`tile` for every block of pairs, the latter from
     several threads at once. Masses are normalised to 1 by every divergence.
+
+    Searches reach the parameters, ``divergence__ground__sigma``: :meth:`with_params` makes the changed value.
     """
 
     @property
@@ -69,7 +72,7 @@ class Divergence(ABC):
     def claims(self, dim: int) -> Claims:
         """Return what is known for measures on R^dim."""
 
-    def check(self, X: Measures) -> None:  # noqa: B027  (most divergences take any measures)
+    def check(self, X: Measures) -> None:
         """Raise :class:`UnsuitableDataError` if measures like these cannot be compared."""
 
     def context(self, X: Measures, Y: Measures) -> Any:
@@ -100,9 +103,6 @@ class Divergence(ABC):
         The tile with ``triangle`` then has more columns than rows: its first columns are its rows.
         """
         return 0.0
-
-    def __sklearn_clone__(self) -> Divergence:
-        return self
 
 
 def require_same_dim(X: Measures, Y: Measures) -> None:

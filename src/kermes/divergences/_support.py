@@ -10,7 +10,8 @@ from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, Matrix
-from ..measures import Measures
+from ..measures import Measure, Measures, as_measures
+from ._base import require_same_dim
 
 #: Points of a common support up to which all its costs are tabulated (32 MB).
 LARGEST_TABLE = 2048
@@ -103,6 +104,25 @@ def require_given(common: CommonSupport) -> None:
     """Refuse two supports for one cost matrix."""
     if not common.given:
         raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
+
+
+def couple(mu: Measure, nu: Measure, cost: Cost | Matrix) -> tuple[Measures, Measures, CommonSupport]:
+    """Return two measures that the cost can compare as collections of one, and the points they share."""
+    X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
+    require_same_dim(X, Y)
+    check_cost_matrix(cost, X)
+    check_cost_matrix(cost, Y)
+    common = common_support(X, Y)
+    if isinstance(cost, Matrix):
+        require_given(common)
+    return X, Y, common
+
+
+def atom_costs(X: Measures, Y: Measures, common: CommonSupport, cost: Cost | Matrix) -> FloatArray:
+    """Return the costs between all atoms of X and Y."""
+    if isinstance(cost, Matrix):
+        return np.asarray(cost.values)[np.ix_(atom_ids(X, *common), atom_ids(Y, *common))]
+    return np.asarray(cost(X.points, Y.points))
 
 
 def cost_table(cost: Cost | Matrix, common: CommonSupport) -> FloatArray | None:

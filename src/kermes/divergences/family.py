@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import integer, positive, real
+from .._params import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
@@ -40,7 +41,7 @@ class _Basis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(Frozen):
     r"""Exponential family on a box, by its sufficient statistics.
 
     .. math:: p_\theta(x) = \exp\left(\langle \theta, f(x) \rangle - \psi(\theta)\right), \qquad

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._params import Frozen
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
@@ -52,7 +53,7 @@ class Jensen(Divergence):
         return True if negative_type is not None and negative_type >= self.power else None
 
 
-class Functional(ABC):
+class Functional(Frozen, ABC):
     """A functional h of probability measures, to be written by users of :class:`JensenDifference`.
 
     Make it a frozen dataclass with hashable fields. Only :meth:`value` is needed.

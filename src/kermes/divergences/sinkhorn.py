@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,10 +12,11 @@ from .._checks import choice, integer, positive, real
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.status import RETRY
+from ..exceptions import ConvergenceWarning, NumericalError
 from ..ground import Cost, Matrix, SqEuclidean, as_cost
-from ..measures import Measures, Support
+from ..measures import Measure, Measures, Support
 from ._base import Claims, Divergence, empty_tile, portions
-from ._support import Rows, check_cost_matrix, common_support, cost_table, sparse_rows
+from ._support import Rows, atom_costs, check_cost_matrix, common_support, cost_table, couple, sparse_rows
 
 __all__ = ["Sinkhorn"]
 
@@ -29,6 +31,8 @@ TRIAL = 8
 LIMIT = 1e6
 #: Marginal error of the self terms of the debiased value; they are paid once per measure.
 SELF_TOL = 1e-4
+#: Marginal errors of a plan below this are rounding.
+ROUNDING = 1e-12
 
 
 class _Route(NamedTuple):
@@ -188,6 +192,52 @@ class Sinkhorn(Divergence):
         if (status == RETRY).any():
             self._stabilise(A, B, rows, cols, out, status)
         return out + A.offset[rows][:, None] + B.offset[cols][None], status
+
+    def plan(self, mu: Measure, nu: Measure) -> FloatArray:
+        r"""Return the entropic plan P between two measures, the same for every ``value``.
+
+        Parameters
+        ----------
+        mu, nu : Measure
+            Members of collections, such as ``X[0]`` and ``X[3]``.
+
+        Returns
+        -------
+        ndarray of shape (n_atoms of mu, n_atoms of nu)
+            The rows add up to the probabilities of mu, the columns to those of nu within ``tol`` in all.
+
+        Examples
+        --------
+        >>> from kermes import Measures, divergences
+        >>> X = Measures.from_samples([[0.0, 1.0], [0.0, 1.0]])
+        >>> divergences.Sinkhorn(epsilon=0.5).plan(X[0], X[1]).round(3)
+        array([[0.44, 0.06],
+               [0.06, 0.44]])
+        """
+        from ..core.sinkhorn_log import solve_stable
+
+        cost = as_cost(self.cost)
+        X, Y, common = couple(mu, nu, cost)
+        C = np.array(atom_costs(X, Y, common, cost), order="C")
+        f, g, epsilon = np.empty(len(C)), np.empty(C.shape[1]), float(self.epsilon)
+        solve_stable(C, X.probabilities, Y.probabilities, f, g, epsilon, float(self.tol), int(self.max_iter))
+        plan: FloatArray = np.exp((f[:, None] + g[None] - C) / epsilon)
+        if not np.isfinite(plan).all():
+            raise NumericalError(f"{self!r} found no finite plan. Check the scale of the points, weights and epsilon.")
+        gap = float(np.abs(plan.sum(axis=0) - Y.probabilities).sum())
+        if gap > max(float(self.tol), ROUNDING):
+            warnings.warn(
+                f"the plan of {self!r} did not reach its tolerance: its columns are off by {gap:.1e} in all. Raise "
+                "epsilon or max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return plan
+
+    def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
+        """Return the costs between the atoms of two measures; ``(plan * costs).sum()`` is the transport value."""
+        cost = as_cost(self.cost)
+        return atom_costs(*couple(mu, nu, cost), cost)
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """About 25 iterations over the block of costs; more when epsilon is small against the costs.

@@ -12,17 +12,19 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..exceptions import InvalidParameterError
 from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
-from ..measures import Measure, Measures, as_measures
+from ..measures import Measure, Measures
 from . import _plans
-from ._base import Claims, Divergence, empty_tile, require_same_dim
+from ._base import Claims, Divergence, empty_tile
 from ._simplex import network_simplex, transport
 from ._support import (
     CommonSupport,
     Rows,
+    atom_costs,
     atom_ids,
     check_cost_matrix,
     common_support,
     cost_table,
+    couple,
     require_given,
     sparse_rows,
 )
@@ -213,7 +215,7 @@ class Wasserstein(Divergence):
         array([[0.25, 0.25, 0.  , 0.  ],
                [0.  , 0.  , 0.25, 0.25]])
         """
-        X, Y, common = self._couple(mu, nu)
+        X, Y, common = couple(mu, nu, as_cost(self.cost))
         route = self.context(X, Y)
         (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
         if route.name == "binary":
@@ -229,21 +231,8 @@ class Wasserstein(Divergence):
 
         ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p.
         """
-        X, Y, common = self._couple(mu, nu)
         cost = as_cost(self.cost)
-        table = np.asarray(cost.values) ** self.p if isinstance(cost, Matrix) else None
-        return self._costs(common.points, table, atom_ids(X, *common), atom_ids(Y, *common))
-
-    def _couple(self, mu: Measure, nu: Measure) -> tuple[Measures, Measures, CommonSupport]:
-        """Return two checked measures as collections, and the points they share."""
-        X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
-        require_same_dim(X, Y)
-        self.check(X)
-        self.check(Y)
-        common = common_support(X, Y)
-        if isinstance(as_cost(self.cost), Matrix):
-            require_given(common)
-        return X, Y, common
+        return np.asarray(atom_costs(*couple(mu, nu, cost), cost) ** self.p)
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Closed forms merge both measures; the simplex is a different matter."""

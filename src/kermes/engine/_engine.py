@@ -22,6 +22,7 @@ from ..measures import Measures, as_measures
 from . import _executors, _plan
 from ._pairs import Memo, PairTable
 from ._progress import Progress
+from ._shared import shared_table
 
 __all__ = ["Engine", "Info", "pairwise"]
 
@@ -70,7 +71,8 @@ class Engine:
         Side of the square blocks of pairs handed to a worker; by default their shape follows from the cost of a pair.
     memo : bool or int
         Remember distances between measures of the same root collection, so that slices, folds and
-        repeated fits never pay twice; at most 1 GiB, or this many bytes. It is not pickled.
+        repeated fits never pay twice; at most 1 GiB, or this many bytes. Worker processes of a search share theirs in
+        a memory-mapped file; see :func:`precompute`.
     progress : 'auto', True or False
         Bar on stderr for work of over a second; 'auto' shows it on terminals only.
 
@@ -116,7 +118,7 @@ class Engine:
         y_rows, y_places = np.unique(Y.rows, return_inverse=True)
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         table = self._table(divergence, X, Y, x_rows, y_rows, symmetric)
-        with table.lock:  # a second thread waits, then finds its pairs done
+        with table.locked():
             x_slots, y_slots = table.slots(x_rows, y_rows)
             blocks = list(_blocks(table, x_rows, y_rows, symmetric))
             if blocks:
@@ -145,6 +147,10 @@ class Engine:
                 f"{type(divergence).__name__} must be a frozen dataclass with hashable fields, by which distances are "
                 f"remembered ({error}). Keep arrays as tuples, or use Engine(memo=False)."
             ) from None
+        if symmetric:
+            shared = shared_table(divergence, X, len(np.union1d(x_rows, y_rows)), self._memo.limit)
+            if shared is not None:
+                return shared
         return self._memo.table((divergence, X.fingerprint, Y.fingerprint), x_rows, y_rows, fresh)
 
     def _fill(
@@ -190,16 +196,20 @@ class Engine:
                 blocks,
                 divergence.work(A_measures, B_measures, context),
                 divergence.row_work(A_measures, B_measures, context),
+                # Processes that want these pairs wait: their cores are free.
+                self.workers or (_executors.usable_cores() if table.exclusive else _executors.default_workers()),
             )
 
-    def _run(self, compute: _executors.Compute, blocks: list[_plan.Block], work: float, row_work: float) -> None:
+    def _run(
+        self, compute: _executors.Compute, blocks: list[_plan.Block], work: float, row_work: float, workers: int
+    ) -> None:
         def shape(block: _plan.Block) -> tuple[int, int]:
             if self.tile:
                 return self.tile, self.tile
             return _plan.tile_shape(work, row_work, len(block.rows), len(block.cols))
 
         tiles = [tile for block in blocks for tile in _plan.cut(block, shape(block))]
-        workers = min(self.workers or _executors.default_workers(), len(tiles))
+        workers = min(workers, len(tiles))
         # One level of parallelism: a BLAS call inside a tile keeps to its thread. The serial executor is
         # limited too, so that both round alike.
         with threadpool_limits(limits=1):
@@ -275,10 +285,7 @@ def pairwise(
         raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
-    if not isinstance(divergence, Divergence):
-        raise InvalidParameterError(
-            f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
-        )
+    divergence = require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
     values, info = (engine or DEFAULT).evaluate(divergence, left, right)
@@ -299,6 +306,15 @@ def pairwise(
     if estimate is not None:
         info = replace(info, error=(engine or DEFAULT).evaluate(estimate, left, right)[0])
     return distances, info
+
+
+def require_divergence(divergence: Any) -> Divergence:
+    """Return a divergence, and refuse what is none."""
+    if isinstance(divergence, Divergence):
+        return divergence
+    raise InvalidParameterError(
+        f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
+    )
 
 
 def _raise(values: FloatArray, exponent: float) -> FloatArray:

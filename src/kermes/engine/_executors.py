@@ -56,4 +56,9 @@ def default_workers() -> int:
     """
     if threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None:
         return 1
+    return usable_cores()
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

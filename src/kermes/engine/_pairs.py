@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,13 @@ class PairTable:
         self.values: FloatArray = np.empty((0, 0))
         self.status: StatusArray = np.empty((0, 0), dtype=np.uint8)
         self.lock = threading.RLock()
+
+    #: Whether everybody else who wants these pairs waits while they are computed.
+    exclusive = False
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Return what keeps others out: a second thread waits, then finds its pairs done."""
+        return self.lock
 
     @property
     def nbytes(self) -> int:
@@ -101,11 +109,14 @@ class PairTable:
         grown = [
             max(used, size + size // 4) if used > size else size for used, size in zip(self._used, shape, strict=True)
         ]
-        values = np.empty(grown)
-        status = np.full(grown, PENDING, dtype=np.uint8)
+        values, status = self._allocate(grown[0], grown[1])
         values[: shape[0], : shape[1]] = self.values
         status[: shape[0], : shape[1]] = self.status
         self.values, self.status = values, status
+
+    def _allocate(self, n: int, m: int) -> tuple[FloatArray, StatusArray]:
+        """Return arrays for n x m pairs, all of them pending."""
+        return np.empty((n, m)), np.full((n, m), PENDING, dtype=np.uint8)
 
 
 def _place(left: IndexArray, right: IndexArray) -> tuple[Any, ...]:

@@ -1,7 +1,8 @@
 """Learners on measures that scikit-learn lacks.
 
-``features`` Wasserstein features · ``mixture`` features of semigroup mixtures · ``lssvm`` least-squares support vector
-machines · ``lssvm_cv`` their selection · ``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
+``map_points`` scikit-learn's transformers on points · ``matrices`` distances and kernel values as steps of pipelines · ``features`` Wasserstein features · ``mixture``
+features of semigroup mixtures · ``lssvm`` least-squares support vector machines · ``lssvm_cv`` their selection ·
+``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
 ``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
 and everything below. Start reading at ``lssvm``.
@@ -9,19 +10,28 @@ and everything below. Start reading at ``lssvm``.
 
 from __future__ import annotations
 
+from .expected_failures import EXPECTED_FAILURES, expected_failed_checks
 from .features import KernelFeatures
 from .gp import EquivalentWassersteinGP
 from .lssvm import LSSVMClassifier, LSSVMRegressor
 from .lssvm_cv import LSSVMClassifierCV
+from .map_points import MapPoints
+from .matrices import DistanceMatrix, DistanceToKernel, KernelMatrix
 from .mixture import MixtureFeatures
 from .robust_gp import MeasureGPRegressor
 
 __all__ = [
+    "EXPECTED_FAILURES",
+    "DistanceMatrix",
+    "DistanceToKernel",
     "EquivalentWassersteinGP",
     "KernelFeatures",
+    "KernelMatrix",
     "LSSVMClassifier",
     "LSSVMClassifierCV",
     "LSSVMRegressor",
+    "MapPoints",
     "MeasureGPRegressor",
     "MixtureFeatures",
+    "expected_failed_checks",
 ]

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from .._params import HoldsFrozen
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..definiteness._spectrum import as_symmetric
 from ..exceptions import InvalidParameterError, UnsuitableDataError
@@ -22,7 +23,7 @@ __all__ = ["KernelEstimator", "MeasureEstimator", "Samples", "select"]
 Samples: TypeAlias = Measures | FloatArray
 
 
-class MeasureEstimator(BaseEstimator):
+class MeasureEstimator(HoldsFrozen, BaseEstimator):
     """Base of all estimators: reads samples as measures, and keeps the dimension of their points."""
 
     def _read_measures(self, X: Any, *, reset: bool, name: str = "X") -> Measures:

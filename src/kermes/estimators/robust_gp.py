@@ -12,6 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ._likelihood import Likelihood, log_likelihood, log_likelihood_slopes
 
 __all__ = ["MeasureGPRegressor", "careful_l_bfgs"]
 
@@ -71,6 +72,8 @@ class MeasureGPRegressor(GaussianProcessRegressor):
     alpha: Any
     optimizer: Any
     jitter_: float
+    #: The likelihood in use, during a fit.
+    _held: list[Likelihood] | None = None
 
     def fit(self, X: Any, y: Any) -> MeasureGPRegressor:
         """Fit by marginal likelihood.
@@ -90,11 +93,13 @@ class MeasureGPRegressor(GaussianProcessRegressor):
                 stacklevel=2,
             )
             self.optimizer = None
+        self._held = []
         try:
             with few_threads(len(X) if hasattr(X, "__len__") else 0):
                 self._escalate(X, y, alpha)
         finally:  # parameters stay what the user set
             self.alpha, self.optimizer = alpha, optimizer
+            self._held = None
         if self.jitter_:
             warnings.warn(self._jitter_message(), IllConditionedWarning, stacklevel=2)
         self._tell_equal_inputs()
@@ -112,20 +117,28 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         clone_kernel : bool
             Leave ``kernel_`` as it is.
         """
-        answer = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-        if theta is None or _value(answer) > -np.inf:
-            return answer
-        alpha = self.alpha
-        unit = _mean_diagonal(self.kernel_.clone_with_theta(theta), self.X_train_)
-        try:
-            for rung in RUNGS:
-                self.alpha = alpha + rung * unit
-                answer = super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-                if _value(answer) > -np.inf:
-                    break
-        finally:
-            self.alpha = alpha
-        return answer
+        if theta is None:
+            return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
+        K, slopes = self._likelihood().matrix(theta)
+        unit = float(np.mean(np.diag(K)))
+        K.flat[:: len(K) + 1] += self.alpha
+        L, _ = _cholesky(K, unit, (0.0, *RUNGS))
+        if L is None:
+            return (-np.inf, np.zeros_like(theta)) if eval_gradient else -np.inf
+        y = self.y_train_.reshape(len(K), -1)
+        solved = linalg.cho_solve((L, True), y, check_finite=False)
+        value = log_likelihood(L, y, solved)
+        return (value, log_likelihood_slopes(L, solved, slopes)) if eval_gradient else value
+
+    def _likelihood(self) -> Likelihood:
+        """Return the likelihood of this kernel on these inputs; during a fit it is kept, with its distances."""
+        held = self._held
+        if held and held[-1].kernel is self.kernel_ and held[-1].X is self.X_train_:
+            return held[-1]
+        likelihood = Likelihood(self.kernel_, self.X_train_)
+        if held is not None:
+            held[:] = [likelihood]
+        return likelihood
 
     def _escalate(self, X: Any, y: Any, alpha: Any) -> None:
         extra = self.jitter_ = 0.0
@@ -150,15 +163,12 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         """Do what the end of scikit-learn's fit could not, with the least jitter; return it, or None."""
         K = self.kernel_(self.X_train_)
         K[np.diag_indices_from(K)] += self.alpha
-        unit = _mean_diagonal(self.kernel_, self.X_train_)
-        for rung in RUNGS:
-            try:
-                self.L_ = linalg.cholesky(K + rung * unit * np.eye(len(K)), lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
-                continue
-            self.alpha_ = linalg.cho_solve((self.L_, True), self.y_train_, check_finite=False)
-            return rung * unit
-        return None
+        L, jitter = _cholesky(K, _mean_diagonal(self.kernel_, self.X_train_), RUNGS)
+        if L is None:
+            return None
+        self.L_ = L
+        self.alpha_ = linalg.cho_solve((L, True), self.y_train_, check_finite=False)
+        return jitter
 
     def _jitter_message(self) -> str:
         share = self.jitter_ / _mean_diagonal(self.kernel_, self.X_train_)
@@ -215,9 +225,16 @@ def careful_l_bfgs(objective: Any, theta: FloatArray, bounds: FloatArray) -> tup
     return np.asarray(found.x), float(found.fun * length)
 
 
-def _value(answer: Any) -> float:
-    """Return the likelihood, from an answer with or without its gradient."""
-    return float(answer[0] if isinstance(answer, tuple) else answer)
+def _cholesky(K: FloatArray, unit: float, rungs: tuple[float, ...]) -> tuple[FloatArray | None, float]:
+    """Return the lower factor with the least jitter, of rungs in units, that allows one, and the jitter; or None."""
+    diagonal = np.array(np.diag(K))
+    for rung in rungs:
+        K.flat[:: len(K) + 1] = diagonal + rung * unit
+        try:
+            return linalg.cholesky(K, lower=True, check_finite=False), rung * unit
+        except np.linalg.LinAlgError:
+            continue
+    return None, 0.0
 
 
 def _mean_diagonal(kernel: Any, X: Any) -> float:

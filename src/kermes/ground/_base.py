@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
-
-
-class Frozen:
-    """Values that scikit-learn's ``clone`` keeps as they are."""
-
-    def __sklearn_clone__(self) -> Any:
-        return self
 
 
 def coordinates(points: ArrayLike, name: str) -> FloatArray:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._checks import choice, positive, real
+from .._params import Frozen
 from .._table import Table
 from .._typing import ArrayLike, FloatArray
 from ..core import codes
-from ._base import Frozen, point_blocks
+from ._base import point_blocks
 
 __all__ = ["Binary", "Cost", "Euclidean", "Matrix", "SqEuclidean", "Torus", "as_cost"]
 

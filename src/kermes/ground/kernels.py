@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from .._checks import integer, positive, real
+from .._params import Frozen
 from .._typing import ArrayLike, FloatArray
 from ..core import codes
 from ..exceptions import InvalidParameterError
-from ._base import Frozen, point_blocks
+from ._base import point_blocks
 
 __all__ = ["Gaussian", "Laplacian", "Linear", "PointKernel", "Polynomial"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
+from .._params import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
 from ..measures import Measures, as_measures
@@ -26,7 +27,7 @@ def takes_measures(kernel: object) -> bool:
     return isinstance(kernel, Kernel) and not kernel.requires_vector_input
 
 
-class MeasureKernel(Kernel):  # type: ignore[misc]
+class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
     """Base of the kernels on measures.
 
     They are scikit-learn kernels: ``SVC(kernel=k)``, ``GaussianProcessRegressor(kernel=k)``, sums and
@@ -59,6 +60,11 @@ class MeasureKernel(Kernel):  # type: ignore[misc]
         left = as_measures(X, "X")
         right = None if Y is None else left if Y is X else as_measures(Y, "Y")
         return self._gram(left, right, eval_gradient)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with ``deep`` also those of a divergence or ground, ``<name>__<inner>``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        return with_inner(params) if deep else params
 
     @abstractmethod
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:

@@ -78,18 +78,26 @@ class Exponential(MeasureKernel):
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
-        length_scale = positive(self.length_scale, "length_scale")
-        power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
-        # For h = 2 no root is taken: the regularised Sinkhorn value may be negative.
-        squared = power == 2.0
-        D = pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared)
-        exponent = D / length_scale**2 if squared else (D / length_scale) ** power
-        K = profiles.exponential(exponent)
+        positive(self.length_scale, "length_scale")  # refused before distances are computed
+        K, slopes = self._profile(self._distances(X, Y), gradient and not self.hyperparameter_length_scale.fixed)
         if not gradient:
             return K
-        if self.hyperparameter_length_scale.fixed:
-            return K, np.empty((*K.shape, 0))
-        return K, profiles.exponential_log_gradient(exponent, K, power)[:, :, np.newaxis]
+        return K, np.stack(slopes, axis=2) if slopes else np.empty((*K.shape, 0))
+
+    def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
+        """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
+        squared = self._power() == 2.0
+        return pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared)
+
+    def _profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
+        """Return the kernel from what ``_distances`` returned, and its derivative in log(length_scale) or none."""
+        length_scale, power = positive(self.length_scale, "length_scale"), self._power()
+        exponent = D / length_scale**2 if power == 2.0 else (D / length_scale) ** power
+        K = profiles.exponential(exponent)
+        return K, [profiles.exponential_log_gradient(exponent, K, power)] if gradient else []
+
+    def _power(self) -> float:
+        return real(self.power, "power", low=0.0, high=2.0, open_low=True)
 
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return whether the kernel is proved positive definite on R^dim; None if unknown."""

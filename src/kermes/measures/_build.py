@@ -6,7 +6,7 @@ the rule and the remedy. Atoms of weight zero are dropped; nothing else is chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,30 @@ def pack(
         None if atoms is None else np.array(atoms, dtype=np.int64),
         keys,
     )
+
+
+def move(packed: Packed, function: Callable[[FloatArray], Any]) -> Packed:
+    """Put every atom at ``function(points)``; a shared support moves along, unless two of its points meet."""
+    support, atoms = packed.support, packed.atoms
+    if support is not None and atoms is not None:
+        bins = _moved(function, support.points)
+        points = bins[atoms]
+        distinct = len(np.unique(bins, axis=0)) == len(bins)
+        support, atoms = (Support(bins), atoms) if distinct else (None, None)
+    else:
+        points = _moved(function, packed.points)
+    return pack(points, packed.weights, packed.offsets, support, atoms, packed.keys)
+
+
+def _moved(function: Callable[[FloatArray], Any], points: FloatArray) -> FloatArray:
+    moved = function(points.copy())  # functions that work in place must not reach the collection
+    moved = _numeric(moved.toarray() if hasattr(moved, "toarray") else moved, "function(points)")
+    if moved.ndim != 2 or len(moved) != len(points) or not moved.shape[1]:
+        raise InvalidMeasureError(
+            f"the function of points must return one point for each of the {len(points)} it gets, an array of shape "
+            f"({len(points)}, d); got shape {moved.shape}."
+        )
+    return np.ascontiguousarray(moved)
 
 
 def merge_repeated(packed: Packed) -> Packed:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -223,8 +224,11 @@ class Measures:
         return left, right
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the rows of a view only, not the collection it was sliced from."""
-        return Measures, (self._packed,)
+        """Pickle the rows of a view only, not the collection it was sliced from; but remember which rows they are."""
+        packed = self._packed
+        if self._rows is not None:
+            packed = replace(packed, origin=self._root.origin_of(self._rows))
+        return Measures, (packed,)
 
     # -- container ------------------------------------------------------------------------------
 
@@ -309,6 +313,28 @@ class Measures:
                 merged.keys,
             )
         )
+
+    def map_points(self, function: Callable[[FloatArray], Any]) -> Measures:
+        """Return the measures with every atom at ``function(points)``, and the same weights.
+
+        Parameters
+        ----------
+        function : callable
+            Takes points (m, dim) and returns as many points (m, d), each a function of its own row. A shared support
+            moves along, unless two of its points meet; pixels become bins.
+
+        See Also
+        --------
+        kermes.MapPoints : the same as a step of a pipeline, with a transformer that is fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kermes import Measures
+        >>> Measures.from_samples([[1.0, 10.0], [100.0]]).map_points(np.log10).points.ravel()
+        array([0., 1., 2.])
+        """
+        return Measures(_build.move(self._packed, function))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the collection to an ``.npz`` file of plain arrays (no pickle inside)."""

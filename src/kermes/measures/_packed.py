@@ -14,6 +14,7 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
+from ._origin import Origin, session
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +58,8 @@ class Packed:
     support: Support | None = None
     atoms: IndexArray | None = None
     keys: AnyArray | None = field(default=None)
+    #: Of a collection that came from another process: which rows of which collection there.
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         for array in (self.points, self.weights, self.offsets, self.atoms, self.keys):
@@ -95,6 +98,14 @@ class Packed:
         for array in (self.points, self.weights, self.offsets):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def origin_of(self, rows: IndexArray | None) -> Origin:
+        """Return where measures of this collection come from, for the processes they are sent to."""
+        whole = self.origin or Origin(session(), self.fingerprint, len(self), np.arange(len(self)))
+        return whole if rows is None else whole.take(rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "origin": self.origin_of(None)}
 
     def digests(self) -> Iterator[bytes]:
         """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""

@@ -128,7 +128,24 @@ def run_pieces(
     folder: Path,
     say: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Run the wanted tables and figures of a paper in its order, and return their numbers by name."""
+    """Run what ``folder`` does not hold yet, draw the figures, and return the numbers by name.
+
+    ``reproduce`` of every paper with several tables or figures.
+
+    Parameters
+    ----------
+    pieces : dict of Piece
+        The tables and figures of the paper, in its order.
+    wanted : tuple of str
+        Names among them.
+    settings : dict
+        The paper's ``config.toml``; a piece gets the part ``settings[size][name]`` beside the whole.
+    size : 'quick' or 'full'
+    folder : Path
+        Finished parts are files in it: an interrupted run goes on from there.
+    say : callable
+        Where to report progress.
+    """
     store = Store(folder)
     summary: dict[str, Any] = {}
     for name, piece in pieces.items():

@@ -14,6 +14,8 @@ from ..measures import Measure, Measures
 
 #: Width of a panel in inches.
 PANEL = 2.3
+#: Most panels beside each other.
+IN_A_ROW = 5
 
 
 class Frame(NamedTuple):
@@ -57,6 +59,19 @@ def panels(rows: int, cols: int, axes: Any, ratio: float, text: float) -> tuple[
         raise InvalidParameterError(f"`axes` must hold {rows} x {cols} axes, one per panel; got {given.size}.")
     given = given.reshape(rows, cols)
     return given[0, 0].figure, given
+
+
+def wrapped(n: int, axes: Any, ratio: float, text: float) -> tuple[Any, AnyArray]:
+    """Return a figure and n axes: those given, or new ones in rows of at most five; the rest of a row stays empty."""
+    if axes is not None:
+        figure, cells = panels(1, n, axes, ratio, text)
+        return figure, cells[0]
+    rows = -(-n // IN_A_ROW)
+    cols = -(-n // rows)
+    figure, cells = panels(rows, cols, None, ratio, text)
+    for empty in cells.flat[n:]:
+        empty.set_axis_off()
+    return figure, cells.ravel()[:n]
 
 
 def plane_measures(measures: Any) -> list[Measure]:

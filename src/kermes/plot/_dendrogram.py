@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._clusters import as_labels, as_linkage, cut_tree
-from .._typing import ArrayLike, FloatArray, IndexArray
+from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
-from ._axes import pyplot
 from ._classes import MOST_NAMES, class_bar, colours
+from ._display import Display
 
-__all__ = ["dendrogram"]
+__all__ = ["DendrogramDisplay", "dendrogram"]
 
 #: More leaves than this have no names.
 MOST_LEAVES = 60
@@ -21,31 +22,25 @@ MOST_LEAVES = 60
 ABOVE = (0.44, 0.44, 0.44, 1.0)
 
 
-def dendrogram(
-    clustering: Any,
-    labels: ArrayLike | None = None,
-    n_clusters: int | None = None,
-    names: Sequence[Any] | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw the tree of a hierarchical clustering, clusters in colours, known classes in a bar below.
+@dataclass(eq=False, repr=False)
+class DendrogramDisplay(Display):
+    """The tree of a hierarchical clustering, clusters in colours, known classes in a bar below.
 
     Parameters
     ----------
-    clustering : fitted HierarchicalClustering, or array of shape (n - 1, 4)
+    linkage : ndarray of shape (n - 1, 4)
         A tree in the form of :func:`scipy.cluster.hierarchy.linkage`.
-    labels : array of shape (n,), optional
-        Known classes.
-    n_clusters : int, optional
-        Number of coloured clusters; that of ``clustering``, or 2 for a matrix, by default.
-    names : sequence of n names, optional
-        Names of the measures, their numbers by default. They are written for up to 60 measures.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
+    clusters : ndarray of shape (n,)
+        Clusters, numbered by size.
+    names : list of n str
+        Names of the measures. They are written for up to 60 measures.
+    classes : (names, codes), optional
+        Known classes: their names and the number of each measure's class.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+    figure_ : matplotlib figure
 
     Notes
     -----
@@ -57,25 +52,85 @@ def dendrogram(
     >>> from kermes import clustering, datasets, divergences, plot
     >>> digits = datasets.load_digits()[:40]
     >>> tree = clustering.HierarchicalClustering(divergences.SlicedWasserstein()).fit(digits.measures())
+    >>> display = plot.DendrogramDisplay.from_estimator(tree, digits.target)
+    """
+
+    linkage: FloatArray
+    clusters: IndexArray
+    names: list[str]
+    classes: tuple[AnyArray, IndexArray] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clustering: Any,
+        labels: ArrayLike | None = None,
+        n_clusters: int | None = None,
+        names: Sequence[Any] | None = None,
+        ax: Any = None,
+    ) -> DendrogramDisplay:
+        """Draw the tree of a clustering.
+
+        Parameters
+        ----------
+        clustering : fitted HierarchicalClustering, or array of shape (n - 1, 4)
+            A tree in the form of :func:`scipy.cluster.hierarchy.linkage`.
+        labels : array of shape (n,), optional
+            Known classes.
+        n_clusters : int, optional
+            Number of coloured clusters; that of ``clustering``, or 2 for a matrix, by default.
+        names : sequence of n names, optional
+            Names of the measures, their numbers by default.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        """
+        Z = as_linkage(getattr(clustering, "linkage_", clustering), "clustering")
+        n = len(Z) + 1
+        clusters = cut_tree(Z, getattr(clustering, "n_clusters", min(2, n)) if n_clusters is None else n_clusters)
+        classes = None if labels is None else as_labels(labels, "labels", n)
+        written = [str(name) for name in (range(n) if names is None else names)]
+        if len(written) != n:
+            raise InvalidParameterError(f"`names` must hold {n} names, one per measure; got {len(written)}.")
+        return cls(Z, clusters, written, classes).plot(ax)
+
+    @classmethod
+    def from_linkage(cls, Z: ArrayLike, labels: ArrayLike | None = None, **options: Any) -> DendrogramDisplay:
+        """Draw a tree of scipy's ``linkage``; the options are those of :meth:`from_estimator`."""
+        return cls.from_estimator(Z, labels, **options)
+
+    def plot(self, ax: Any = None) -> DendrogramDisplay:
+        """Draw, on given axes or on a new figure."""
+        ax = self._open(ax, 7.0, 4.0)
+        leaves = _leaves(self.linkage)
+        _draw(ax, self.linkage, leaves, self.clusters)
+        height = _write(ax, [self.names[i] for i in leaves])
+        ax.spines[["top", "right", "bottom"]].set_visible(False)
+        ax.set_ylabel("distance")
+        if self.classes is not None:
+            names, codes = self.classes
+            class_bar(ax, names, codes[leaves], (-0.5, len(leaves) - 0.5), low=height)
+        return self
+
+
+def dendrogram(
+    clustering: Any,
+    labels: ArrayLike | None = None,
+    n_clusters: int | None = None,
+    names: Sequence[Any] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a tree as :class:`DendrogramDisplay`, and return the axes.
+
+    The parameters are those of :meth:`DendrogramDisplay.from_estimator`.
+
+    Examples
+    --------
+    >>> from kermes import clustering, datasets, divergences, plot
+    >>> digits = datasets.load_digits()[:40]
+    >>> tree = clustering.HierarchicalClustering(divergences.SlicedWasserstein()).fit(digits.measures())
     >>> axes = plot.dendrogram(tree, digits.target)
     """
-    Z = as_linkage(getattr(clustering, "linkage_", clustering), "clustering")
-    n = len(Z) + 1
-    clusters = cut_tree(Z, getattr(clustering, "n_clusters", min(2, n)) if n_clusters is None else n_clusters)
-    classes = None if labels is None else as_labels(labels, "labels", n)
-    written = [str(name) for name in (range(n) if names is None else names)]
-    if len(written) != n:
-        raise InvalidParameterError(f"`names` must hold {n} names, one per measure; got {len(written)}.")
-    if ax is None:
-        _, ax = pyplot().subplots(figsize=(7.0, 4.0), layout="constrained")
-    leaves = _leaves(Z)
-    _draw(ax, Z, leaves, clusters)
-    height = _write(ax, [written[i] for i in leaves])
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
-    ax.set_ylabel("distance")
-    if classes is not None:
-        class_bar(ax, classes[0], classes[1][leaves], (-0.5, n - 0.5), low=height)
-    return ax
+    return DendrogramDisplay.from_estimator(clustering, labels, n_clusters, names, ax).ax_
 
 
 def _write(ax: Any, names: list[str]) -> float:

@@ -2,37 +2,96 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._typing import AnyArray, ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
-from ._axes import pyplot
+from ..measures import Measure, Measures
+from ._display import Display
 
-__all__ = ["as_square", "gram"]
+__all__ = ["GramDisplay", "as_square", "gram"]
+
+#: Values this many widths of the middle 98 % beyond it share the colour of its end.
+FAR = 0.5
 
 
-def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
-    """Draw a Gram matrix or a matrix of distances, classes side by side.
+@dataclass(eq=False, repr=False)
+class GramDisplay(Display):
+    """A Gram matrix or a matrix of distances, classes side by side.
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        Such as ``kernel(X)`` or ``pairwise(X, divergence=...)``.
-    labels : array of shape (n,), optional
-        Classes: rows and columns are sorted by them (within a class they keep their order), lines separate them and
-        their names stand at the sides.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
+    K : ndarray of shape (n, n)
+        In the order in which it is drawn.
+    classes : list of (name, size)
+        Classes in this order; empty if they are not known.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+    figure_ : matplotlib figure
 
     Notes
     -----
-    Colours run from 0 to 1 if all values lie there, otherwise over the values.
+    Colours run from 0 to 1 if all values lie there and one exceeds 1/2, otherwise over the values. A diagonal, or a
+    few values, that would leave the others without colours are cut off, which arrows on the colour bar tell.
+
+    Examples
+    --------
+    >>> from kermes import datasets, kernels, plot
+    >>> digits = datasets.load_digits()[:60]
+    >>> X = digits.measures(spacing="unit")
+    >>> display = plot.GramDisplay.from_measures(X, kernels.IGV(eta=1e-3), digits.target)
+    """
+
+    K: FloatArray
+    classes: list[tuple[Any, int]]
+
+    @classmethod
+    def from_matrix(cls, K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> GramDisplay:
+        """Draw a matrix.
+
+        Parameters
+        ----------
+        K : array of shape (n, n)
+            Such as ``kernel(X)`` or ``pairwise(X, divergence=...)``.
+        labels : array of shape (n,), optional
+            Classes: rows and columns are sorted by them (within a class they keep their order), lines separate them
+            and their names stand at the sides.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        """
+        values = as_square(K, "K", "kernel(X)")
+        if labels is None:
+            return cls(values, []).plot(ax)
+        order, classes = _sorted(np.asarray(labels), len(values))
+        return cls(values[np.ix_(order, order)], classes).plot(ax)
+
+    @classmethod
+    def from_measures(cls, X: Any, kernel: Any, labels: ArrayLike | None = None, ax: Any = None) -> GramDisplay:
+        """Draw ``kernel(X)``; the other parameters are those of :meth:`from_matrix`."""
+        return cls.from_matrix(np.asarray(kernel(X)), labels, ax)
+
+    def plot(self, ax: Any = None) -> GramDisplay:
+        """Draw, on given axes or on a new figure."""
+        ax = self._open(ax, 4.6, 4.0)
+        low, high, extend = _limits(self.K)
+        image = ax.imshow(self.K, cmap="viridis", interpolation="nearest", vmin=low, vmax=high)
+        ax.figure.colorbar(image, ax=ax, shrink=0.85, extend=extend)
+        if self.classes:
+            _mark(ax, self.classes)
+        else:
+            ax.set(xlabel="measure", ylabel="measure")
+        return self
+
+
+def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
+    """Draw a matrix as :class:`GramDisplay`, and return the axes.
+
+    The parameters are those of :meth:`GramDisplay.from_matrix`.
 
     Examples
     --------
@@ -41,31 +100,33 @@ def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
     >>> K = kernels.IGV(eta=1e-3)(digits.measures(spacing="unit"))
     >>> axes = plot.gram(K, digits.target)
     """
-    values = as_square(K, "K", "kernel(X)")
-    classes: list[tuple[Any, int]] = []
-    if labels is not None:
-        order, classes = _sorted(np.asarray(labels), len(values))
-        values = values[np.ix_(order, order)]
-    if ax is None:
-        _, ax = pyplot().subplots(figsize=(4.6, 4.0), layout="constrained")
-    unit = values.min() >= 0.0 and values.max() <= 1.0
-    image = ax.imshow(values, cmap="viridis", interpolation="nearest", **({"vmin": 0.0, "vmax": 1.0} if unit else {}))
-    ax.figure.colorbar(image, ax=ax, shrink=0.85)
-    if classes:
-        _mark(ax, classes)
-    else:
-        ax.set(xlabel="measure", ylabel="measure")
-    return ax
+    return GramDisplay.from_matrix(K, labels, ax).ax_
 
 
 def as_square(K: ArrayLike, name: str, example: str) -> FloatArray:
     """Return K as a square matrix of finite numbers, or say what it is instead."""
+    if isinstance(K, (Measures, Measure)):
+        raise InvalidParameterError(f"`{name}` must be a square matrix; got measures. Pass {example}.")
     values = np.asarray(K, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not values.size:
         raise InvalidParameterError(f"`{name}` must be a square matrix, such as {example}; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise InvalidParameterError(f"`{name}` must hold finite numbers.")
     return values
+
+
+def _limits(K: FloatArray) -> tuple[float, float, str]:
+    """Return the ends of the colours, and which of them values exceed ('neither', 'min', 'max' or 'both')."""
+    low, high = float(K.min()), float(K.max())
+    if low >= 0.0 and 0.5 < high <= 1.0:
+        return 0.0, 1.0, "neither"
+    # An unnormalised kernel may have a diagonal, or a few entries, that dwarf all others.
+    others = K[~np.eye(len(K), dtype=bool)] if len(K) > 1 else K
+    bottom, top = np.percentile(others, [1.0, 99.0])
+    reach = FAR * (top - bottom)
+    cut_low, cut_high = reach > 0 and low < bottom - reach, reach > 0 and high > top + reach
+    extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    return float(bottom) if cut_low else low, float(top) if cut_high else high, extend[bool(cut_low), bool(cut_high)]
 
 
 def _sorted(labels: AnyArray, n: int) -> tuple[AnyArray, list[tuple[Any, int]]]:

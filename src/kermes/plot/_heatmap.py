@@ -2,18 +2,158 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._clusters import as_labels
-from .._typing import ArrayLike, IndexArray
+from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from ..clustering import HierarchicalClustering
 from ..exceptions import InvalidParameterError
-from ._axes import pyplot
 from ._classes import class_bar
+from ._display import Display
 from ._gram import as_square
 
-__all__ = ["heatmap"]
+__all__ = ["HeatmapDisplay", "heatmap"]
+
+
+@dataclass(eq=False, repr=False)
+class HeatmapDisplay(Display):
+    """A matrix of distances in the order of a tree, with borders of clusters and a bar of known classes.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n)
+    order : ndarray of shape (n,)
+        The measures from left to right.
+    clusters : ndarray of shape (n,), optional
+        Numbers of clusters: lines separate neighbours of different ones.
+    classes : (names, codes), optional
+        Known classes: their names and the number of each measure's class.
+
+    Attributes
+    ----------
+    ax_ : matplotlib axes
+    figure_ : matplotlib figure
+
+    See Also
+    --------
+    DendrogramDisplay : the tree.
+
+    Notes
+    -----
+    Figure 2a of "Kernel Wasserstein distance" is such a picture, with the first measure below.
+
+    Examples
+    --------
+    >>> from kermes import datasets, divergences, plot
+    >>> digits = datasets.load_digits()[:40]
+    >>> display = plot.HeatmapDisplay.from_measures(
+    ...     digits.measures(), divergences.SlicedWasserstein(), labels=digits.target, n_clusters=5
+    ... )
+    """
+
+    distances: FloatArray
+    order: IndexArray
+    clusters: IndexArray | None = None
+    classes: tuple[AnyArray, IndexArray] | None = None
+
+    @classmethod
+    def from_distances(
+        cls,
+        distances: Any,
+        order: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> HeatmapDisplay:
+        """Draw a matrix of distances.
+
+        Parameters
+        ----------
+        distances : array of shape (n, n)
+            Such as ``pairwise(X, divergence=...)``.
+        order : array of shape (n,), or 'tree', optional
+            The measures from left to right, such as ``leaves_``; 'tree': the leaves of a hierarchical clustering
+            (average linkage); by default cluster by cluster, or as they are.
+        labels : array of shape (n,), optional
+            Known classes.
+        clusters : array of shape (n,), optional
+            Clusters, such as ``labels_``: lines separate neighbours of different clusters.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        """
+        values = as_square(distances, "distances", "pairwise(X, divergence=...)")
+        n = len(values)
+        if isinstance(order, str) and order == "tree":
+            order = HierarchicalClustering("precomputed", n_clusters=1).fit(values).leaves_
+        groups = None if clusters is None else as_labels(clusters, "clusters", n)[1]
+        classes = None if labels is None else as_labels(labels, "labels", n)
+        return cls(values, _order(order, groups, n), groups, classes).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clustering: Any,
+        labels: ArrayLike | None = None,
+        order: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> HeatmapDisplay:
+        """Draw the distances of a fitted HierarchicalClustering, with its leaves and clusters unless others are given.
+
+        The parameters are those of :meth:`from_distances`.
+        """
+        if not hasattr(clustering, "distances_"):
+            raise InvalidParameterError(
+                f"`distances` must be a matrix or a fitted HierarchicalClustering; {clustering!r} has no distances."
+            )
+        order = clustering.leaves_ if order is None else order
+        clusters = clustering.labels_ if clusters is None else clusters
+        return cls.from_distances(clustering.distances_, order, labels, clusters, ax)
+
+    @classmethod
+    def from_measures(
+        cls,
+        X: Any,
+        divergence: Any = None,
+        labels: ArrayLike | None = None,
+        n_clusters: int = 2,
+        linkage: str = "average",
+        ax: Any = None,
+    ) -> HeatmapDisplay:
+        """Cluster measures, and draw their distances in the order of the tree.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        divergence, n_clusters, linkage
+            Those of :class:`~kermes.clustering.HierarchicalClustering`.
+        labels : array of shape (n,), optional
+            Known classes.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+        """
+        tree = HierarchicalClustering(divergence, n_clusters, linkage).fit(X)
+        return cls.from_estimator(tree, labels, ax=ax)
+
+    def plot(self, ax: Any = None) -> HeatmapDisplay:
+        """Draw, on given axes or on a new figure."""
+        ax = self._open(ax, 5.2, 4.8)
+        n = len(self.distances)
+        shown = self.distances[np.ix_(self.order, self.order)]
+        image = ax.imshow(shown, cmap="viridis")  # averages where many measures share a pixel
+        ax.figure.colorbar(image, ax=ax, shrink=0.85, label="distance")
+        ax.set(xticks=[], yticks=[], ylabel=f"{n} measures")
+        if self.clusters is not None:
+            for border in np.flatnonzero(np.diff(self.clusters[self.order])) + 0.5:
+                ax.axhline(border, color="white", linewidth=1.2)
+                ax.axvline(border, color="white", linewidth=1.2)
+        if self.classes is not None:
+            names, codes = self.classes
+            class_bar(ax, names, codes[self.order], (-0.5, n - 0.5))
+        return self
 
 
 def heatmap(
@@ -23,28 +163,10 @@ def heatmap(
     clusters: ArrayLike | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a matrix of distances in the order of a tree, with borders of clusters and a bar of known classes.
+    """Draw distances, or a fitted HierarchicalClustering, as :class:`HeatmapDisplay`, and return the axes.
 
-    Parameters
-    ----------
-    distances : array of shape (n, n), or fitted HierarchicalClustering
-        Of a clustering, its distances, its leaves and its clusters are drawn.
-    order : array of shape (n,), optional
-        The measures from left to right, such as ``leaves_``; by default cluster by cluster, or as they are.
-    labels : array of shape (n,), optional
-        Known classes.
-    clusters : array of shape (n,), optional
-        Clusters, such as ``labels_``: lines separate neighbours of different clusters.
-    ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Notes
-    -----
-    Figure 2a of "Kernel Wasserstein distance" is such a picture, with the first measure below.
+    The parameters are those of :meth:`HeatmapDisplay.from_distances`; of a clustering, its leaves and its clusters
+    are drawn unless others are given.
 
     Examples
     --------
@@ -53,31 +175,9 @@ def heatmap(
     >>> tree = clustering.HierarchicalClustering(divergences.SlicedWasserstein()).fit(digits.measures())
     >>> axes = plot.heatmap(tree, labels=digits.target)
     """
-    if hasattr(distances, "distances_"):
-        order = distances.leaves_ if order is None else order
-        clusters = distances.labels_ if clusters is None else clusters
-        distances = distances.distances_
-    elif hasattr(distances, "fit"):
-        raise InvalidParameterError(
-            f"`distances` must be a matrix or a fitted HierarchicalClustering; {distances!r} has no distances."
-        )
-    values = as_square(distances, "distances", "pairwise(X, divergence=...)")
-    n = len(values)
-    groups = None if clusters is None else as_labels(clusters, "clusters", n)[1]
-    classes = None if labels is None else as_labels(labels, "labels", n)
-    rows = _order(order, groups, n)
-    if ax is None:
-        _, ax = pyplot().subplots(figsize=(5.2, 4.8), layout="constrained")
-    image = ax.imshow(values[np.ix_(rows, rows)], cmap="viridis")  # averages where many measures share a pixel
-    ax.figure.colorbar(image, ax=ax, shrink=0.85, label="distance")
-    ax.set(xticks=[], yticks=[], ylabel=f"{n} measures")
-    if groups is not None:
-        for border in np.flatnonzero(np.diff(groups[rows])) + 0.5:
-            ax.axhline(border, color="white", linewidth=1.2)
-            ax.axvline(border, color="white", linewidth=1.2)
-    if classes is not None:
-        class_bar(ax, classes[0], classes[1][rows], (-0.5, n - 0.5))
-    return ax
+    if hasattr(distances, "fit"):
+        return HeatmapDisplay.from_estimator(distances, labels, order, clusters, ax).ax_
+    return HeatmapDisplay.from_distances(distances, order, labels, clusters, ax).ax_
 
 
 def _order(order: ArrayLike | None, groups: IndexArray | None, n: int) -> IndexArray:

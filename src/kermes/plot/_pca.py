@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import diagnostics
 from ..measures import Measure
-from ._axes import Frame, across_and_up, frame, names, panels, plane_measures
+from ._axes import Frame, across_and_up, frame, names, plane_measures, wrapped
+from ._classes import PALETTE
+from ._display import Display
 
-__all__ = ["weighted_pca"]
+__all__ = ["WeightedPCADisplay", "weighted_pca"]
 
-# Blue and orange of the palette of Okabe and Ito: told apart by everybody.
-ATOMS, AXES = "#0072B2", "#D55E00"
+ATOMS, AXES = PALETTE[:2]
 #: Area of the heaviest atom of a panel in square points.
 LARGEST = 60.0
 
 
-def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any = None) -> Any:
-    """Draw measures on the plane with their mean and principal axes, and the variances below.
+@dataclass(eq=False, repr=False)
+class WeightedPCADisplay(Display):
+    """Measures on the plane with their mean and principal axes, and the variances below.
 
     Dots have areas in proportion to the weights. Lines reach one standard deviation to either side of the mean, the
     first axis drawn bold. Figure 2 of "Semigroup kernels on measures" shows two digits and their mean this way: the
@@ -28,16 +31,14 @@ def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any =
 
     Parameters
     ----------
-    measures : Measure, list of Measure or Measures
-        Images are drawn with rows downwards; other measures with (x, y) to the right and upwards.
-    titles : list of str, optional
-        Names of the measures.
-    axes : array of matplotlib axes, optional
-        One per measure; a new figure by default.
+    measures : list of Measure
+    titles : list of str
 
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        One per measure, five in a row.
+    figure_ : matplotlib figure
 
     See Also
     --------
@@ -47,16 +48,51 @@ def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any =
     --------
     >>> from kermes import datasets, diagnostics, plot
     >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
+    >>> shown = [one, zero, diagnostics.mean_measure(one, zero)]
+    >>> display = plot.WeightedPCADisplay.from_measures(shown, ["one", "zero", "mean"])
+    """
+
+    measures: list[Measure]
+    titles: list[str]
+
+    @classmethod
+    def from_measures(cls, measures: Any, titles: Sequence[str] | None = None, axes: Any = None) -> WeightedPCADisplay:
+        """Draw measures.
+
+        Parameters
+        ----------
+        measures : Measure, list of Measure or Measures
+            Images are drawn with rows downwards; other measures with (x, y) to the right and upwards.
+        titles : list of str, optional
+            Names of the measures.
+        axes : array of matplotlib axes, optional
+            One per measure; a new figure by default.
+        """
+        drawn = plane_measures(measures)
+        return cls(drawn, names(titles, drawn)).plot(axes)
+
+    def plot(self, axes: Any = None) -> WeightedPCADisplay:
+        """Draw, on given axes or on a new figure."""
+        box = frame(self.measures, 1)
+        self.figure_, self.axes_ = wrapped(len(self.measures), axes, box.ratio, text=0.8)
+        for cell, measure, heading in zip(self.axes_, self.measures, self.titles, strict=True):
+            _panel(cell, measure, box)
+            cell.set_title(heading, fontsize=10)
+        return self
+
+
+def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any = None) -> Any:
+    """Draw measures as :class:`WeightedPCADisplay`, and return the figure.
+
+    The parameters are those of :meth:`WeightedPCADisplay.from_measures`.
+
+    Examples
+    --------
+    >>> from kermes import datasets, diagnostics, plot
+    >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
     >>> figure = plot.weighted_pca([one, zero, diagnostics.mean_measure(one, zero)], ["one", "zero", "mean"])
     """
-    drawn = plane_measures(measures)
-    headings = names(titles, drawn)
-    box = frame(drawn, 1)
-    figure, cells = panels(1, len(drawn), axes, box.ratio, text=0.8)
-    for cell, measure, heading in zip(cells[0], drawn, headings, strict=True):
-        _panel(cell, measure, box)
-        cell.set_title(heading, fontsize=10)
-    return figure
+    return WeightedPCADisplay.from_measures(measures, titles, axes).figure_
 
 
 def _panel(cell: Any, measure: Measure, box: Frame) -> None:

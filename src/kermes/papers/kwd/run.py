@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +21,14 @@ _RUNS: dict[str, Piece] = {
 }
 #: The figures, and the dependence on linkage, gamma, rho, grey range and simulation.
 PIECES = tuple(_RUNS)
-
-
-def config() -> dict[str, Any]:
-    """Return the sizes and grids of ``config.toml``."""
-    return read_config(__package__)
-
-
-def expected() -> dict[str, Any]:
-    """Return the published numbers and the ones measured here."""
-    return read_expected(__package__)
+config = partial(read_config, __package__)
+expected = partial(read_expected, __package__)
 
 
 def reproduce(
     size: str, folder: Path, pieces: tuple[str, ...] = PIECES, say: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Simulate the slices, run the pieces, draw the figures, and return the numbers.
-
-    Parameters
-    ----------
-    size : 'quick' or 'full'
-    folder : Path
-        The features of each set of slices are a file in it; the slices themselves are in the cache of the data sets.
-    pieces : tuple of str
-        Names in ``PIECES``.
-    say : callable
-        Where to report progress.
-    """
+    """Run the pieces; see :func:`kermes.papers._common.run_pieces`."""
     settings = config()
     every = dict.fromkeys(PIECES, settings[size])  # all pieces are about the same slices
     return run_pieces(_RUNS, pieces, settings | {size: every}, size, folder, say)

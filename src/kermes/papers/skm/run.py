@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,33 +26,14 @@ _RUNS: dict[str, Piece] = {
 PIECES = tuple(_RUNS)
 #: Numbers of points whose errors are printed of Figure 7, or the nearest measured ones; all are in the figure.
 SHOWN = (10, 20, 35, 60, 100, 200)
-
-
-def config() -> dict[str, Any]:
-    """Return the sizes and grids of ``config.toml``."""
-    return read_config(__package__)
-
-
-def expected() -> dict[str, Any]:
-    """Return the published numbers and the ones measured here."""
-    return read_expected(__package__)
+config = partial(read_config, __package__)
+expected = partial(read_expected, __package__)
 
 
 def reproduce(
     size: str, folder: Path, pieces: tuple[str, ...] = PIECES, say: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Run what ``folder`` does not hold yet, draw the figures, and return the numbers.
-
-    Parameters
-    ----------
-    size : 'quick' or 'full'
-    folder : Path
-        Each finished sampling, and each column of a surface, is a file in it: an interrupted run goes on from there.
-    pieces : tuple of str
-        Names in ``PIECES``.
-    say : callable
-        Where to report progress.
-    """
+    """Run the pieces; see :func:`kermes.papers._common.run_pieces`."""
     return run_pieces(_RUNS, pieces, config(), size, folder, say)
 
 

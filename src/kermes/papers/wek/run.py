@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,8 @@ __all__ = ["OPTIONAL", "PIECES", "config", "deviations", "expected", "reproduce"
 PIECES = ("mnist", "quickdraw", "usps")
 #: Run on request only: MNIST with the distance as the paper prints it, which takes many times as long.
 OPTIONAL = ("printed",)
-
-
-def config() -> dict[str, Any]:
-    """Return the sizes and grids of ``config.toml``."""
-    return read_config(__package__)
-
-
-def expected() -> dict[str, Any]:
-    """Return the published errors and the ones measured here, in percent."""
-    return read_expected(__package__)
+config = partial(read_config, __package__)
+expected = partial(read_expected, __package__)
 
 
 def reproduce(

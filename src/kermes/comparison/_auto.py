@@ -1,0 +1,142 @@
+"""The candidates for the data at hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._checks import choice
+from .._typing import FloatArray
+from ..divergences import (
+    MMD,
+    Divergence,
+    Euclidean,
+    GaussianWasserstein,
+    GeneralizedVariance,
+    JensenShannon,
+    Sinkhorn,
+    SlicedWasserstein,
+    Wasserstein,
+)
+from ..ground import Gaussian, Linear
+from ..measures import Measures, as_measures
+from ._candidate import Candidate
+
+__all__ = ["auto_candidates"]
+
+#: Pairs of points whose distances give the scale of the data.
+SAMPLE = 4096
+#: Blur of entropic transport as a fraction of the median squared distance between points.
+EPSILON = 0.01
+#: Lengths at which point kernels look, as fractions of the median distance between points.
+SIGMAS = (0.1, 0.25)
+#: Regularisation of k-IGV; its point kernel has variance 1 at most.
+ETA = 0.01
+#: Directions of sliced transport.
+SLICES = 50
+#: Elementary operations of all pairs above which a distance is left out: about half an hour on two cores.
+MOST_WORK = 5e12
+
+#: Learners beside the first one, which every distance gets.
+_FIRST = {"classification": ("svc", "SVC"), "regression": ("ridge", "ridge")}
+_NEIGHBOURS = ("knn", "neighbours")
+_INDEFINITE = {"classification": ("lssvm", "LS-SVM"), "regression": _NEIGHBOURS}
+_DEFINITE = {"classification": _NEIGHBOURS, "regression": ("gp", "GP")}
+
+
+def auto_candidates(X: Any, task: str = "classification", random_state: int = 0) -> list[Candidate]:
+    """Return the candidates that ``compare`` takes if none are given, to look at, shorten or extend.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes
+    task : 'classification' or 'regression'
+    random_state : int
+        Seed of the pairs of points that give the scale, and of the slices.
+
+    Returns
+    -------
+    list of Candidate
+        Baselines (no data, means of the points, weights bin by bin on a shared support), then transport (exact on the
+        line; sliced and entropic beyond), MMD at two lengths, Gaussians, k-IGV, and Jensen-Shannon on a shared
+        support. Lengths are fractions of the median distance between points of different measures. What would take
+        over half an hour or so is left out.
+
+    Examples
+    --------
+    >>> from kermes import Measures
+    >>> from kermes.comparison import auto_candidates
+    >>> X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0, 5.0], [4.0]])
+    >>> [candidate.name for candidate in auto_candidates(X)][:3]
+    ['most frequent class', 'means, SVC', 'W2, SVC']
+    """
+    choice(task, "task", _FIRST)
+    measures = as_measures(X)
+    constant = "most frequent class" if task == "classification" else "mean of y"
+    found = [Candidate(constant, learner="dummy"), _of("means", MMD(Linear()), _FIRST[task])]
+    if int(measures.sizes.max()) == 1:  # vectors: every distance is a function of that of the means
+        return [*found, _of("means", MMD(Linear()), _DEFINITE[task])]
+    if measures.support is not None:
+        found += [_of("weights", Euclidean(), _FIRST[task]), _of("Jensen-Shannon", JensenShannon(), _FIRST[task])]
+    length = _typical_distance(measures, random_state)
+    return (
+        found
+        + (_on_the_line(task) if measures.dim == 1 else _in_space(measures, task, length, random_state))
+        + [
+            _of("MMD", [MMD(Gaussian(sigma=share * length)) for share in SIGMAS], _FIRST[task]),
+            *_within_reach(
+                "k-IGV", GeneralizedVariance(ETA, Gaussian(sigma=SIGMAS[0] * length)), [_FIRST[task]], measures
+            ),
+        ]
+    )
+
+
+def _on_the_line(task: str) -> list[Candidate]:
+    return [
+        _of("W2", Wasserstein(p=2), _FIRST[task]),
+        _of("W2", Wasserstein(p=2), _DEFINITE[task]),
+        _of("Gaussian W2", GaussianWasserstein(), _FIRST[task]),
+    ]
+
+
+def _in_space(X: Measures, task: str, length: float, seed: int) -> list[Candidate]:
+    sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=seed)
+    entropic = Sinkhorn(EPSILON * length**2, value="debiased")
+    return [
+        *_within_reach("sliced W2", sliced, [_FIRST[task], _DEFINITE[task]], X),
+        *_within_reach("Sinkhorn W2", entropic, [_FIRST[task], _INDEFINITE[task]], X),
+        _of("Gaussian W2", GaussianWasserstein(), _FIRST[task]),
+    ]
+
+
+def _of(name: str, divergence: Divergence | list[Any], learner: tuple[str, str]) -> Candidate:
+    return Candidate(f"{name}, {learner[1]}", divergence, learner=learner[0])
+
+
+def _within_reach(name: str, divergence: Divergence, learners: list[tuple[str, str]], X: Measures) -> list[Candidate]:
+    """Return the candidates of a distance, or none if all its pairs would take too long."""
+    part = X[: min(len(X), 64)]
+    work = divergence.work(part, part, divergence.context(part, part))
+    if work * len(X) * (len(X) - 1) / 2 > MOST_WORK:
+        return []
+    return [_of(name, divergence, learner) for learner in learners]
+
+
+def _typical_distance(X: Measures, seed: int) -> float:
+    """Return the median distance of points of two measures, both drawn by weight; 1 if all points are equal."""
+    rng = np.random.default_rng(seed)
+    gaps = _draw(X, rng) - _draw(X, rng)
+    distances = np.sqrt((gaps**2).sum(axis=1))
+    above = distances[distances > 0]
+    return float(np.median(above)) if len(above) else 1.0
+
+
+def _draw(X: Measures, rng: np.random.Generator) -> FloatArray:
+    """Return points of measures drawn uniformly, by their weights."""
+    measures = rng.integers(len(X), size=SAMPLE)
+    # Cumulative probabilities run through 0 .. n, one unit per measure.
+    cumulative = np.cumsum(X.probabilities)
+    atoms = np.searchsorted(cumulative, measures + rng.random(SAMPLE))
+    last = X.offsets[measures + 1] - 1
+    return np.asarray(X.points[np.clip(atoms, X.offsets[measures], last)])

@@ -1,0 +1,86 @@
+"""Time limits: reading them, and estimating what a candidate takes."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy as np
+
+from .._checks import positive
+from ..engine import Engine
+from ..engine._executors import default_workers
+from ..exceptions import InvalidParameterError
+from ..measures import Measures
+from ._views import evaluate
+
+__all__ = ["Clock", "duration", "estimate", "read_budget"]
+
+_UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
+_PART = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
+#: Seconds after which a sample of pairs says enough about the others, and the most measures in it.
+ENOUGH, LARGEST_SAMPLE = 0.05, 64
+
+
+def read_budget(budget: Any) -> float | None:
+    """Return seconds from a number of them or a text such as '90s', '5min' or '1h 30min'."""
+    if budget is None:
+        return None
+    if not isinstance(budget, str):
+        return positive(budget, "budget", remedy="Or a text such as '5min'.")
+    text = budget.strip().lower()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return positive(float(text), "budget")
+    if not re.fullmatch(rf"({_PART}\s*)+", text):
+        raise InvalidParameterError(
+            f"`budget` must be a number of seconds, or a text such as '30s', '5min' or '1h 30min'; got {budget!r}."
+        )
+    return positive(sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, text)), "budget")
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in a form that people read."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+class Clock:
+    """Time since the start of a run, and what is left of the budget."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.budget = budget
+        self._started = time.perf_counter()
+
+    @property
+    def left(self) -> float:
+        """Seconds left; infinite without a budget."""
+        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._started)
+
+
+def estimate(source: Any, X: Measures, engine: Engine, seed: int) -> float:
+    """Return the seconds that all pairs will take, from the time of a sample of them.
+
+    Compilation is paid for here and not counted. Errors are left for the run itself to meet: the estimate is then 0.
+    """
+    rows = np.random.default_rng(seed).permutation(len(X))
+    sampler = Engine("serial", memo=False, progress=False)
+    m, seconds = 2, 0.0
+    try:
+        evaluate(source, X[np.sort(rows[:2])], None, sampler)
+        while seconds < ENOUGH and m < min(len(X), LARGEST_SAMPLE):
+            m = min(2 * m, len(X))
+            started = time.perf_counter()
+            evaluate(source, X[np.sort(rows[:m])], None, sampler)
+            seconds = time.perf_counter() - started
+    except Exception:
+        return 0.0
+    workers = 1 if engine.executor == "serial" else engine.workers or default_workers()
+    return seconds * (len(X) * (len(X) - 1)) / (m * (m - 1)) / workers

@@ -1,0 +1,205 @@
+"""Targets, folds and scores: what makes two candidates comparable."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import metrics
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+from .._checks import choice, integer
+from .._clusters import as_labels
+from .._typing import AnyArray, IndexArray
+from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+
+__all__ = ["Fold", "Score", "as_score", "inner_folds", "outer_folds", "read_groups", "read_target"]
+
+Split = tuple[IndexArray, IndexArray]
+
+
+class Fold(NamedTuple):
+    """Rows to train on, rows to test on, and splits of the training rows (as positions in ``train``)."""
+
+    train: IndexArray
+    test: IndexArray
+    inner: list[Split]
+
+
+class Score(NamedTuple):
+    """A name, a function of (truth, predicted), and the one that searches use; more is better."""
+
+    name: str
+    function: Callable[[AnyArray, AnyArray], float]
+    search: Callable[[AnyArray, AnyArray], float]
+
+
+def _recall(truth: AnyArray, predicted: AnyArray) -> float:
+    """Return the mean recall of the classes that occur in ``truth``."""
+    return float(np.mean([np.mean(predicted[truth == label] == label) for label in np.unique(truth)]))
+
+
+_SCORES: dict[str, dict[str, Callable[..., Any]]] = {
+    "classification": {
+        "accuracy": metrics.accuracy_score,
+        "balanced_accuracy": _recall,
+        "f1_macro": partial(metrics.f1_score, average="macro", zero_division=0.0),
+    },
+    "regression": {
+        "r2": metrics.r2_score,
+        "neg_mean_absolute_error": lambda truth, predicted: -metrics.mean_absolute_error(truth, predicted),
+        "neg_root_mean_squared_error": lambda truth, predicted: -np.sqrt(metrics.mean_squared_error(truth, predicted)),
+    },
+}
+
+
+def as_score(scoring: str | None, task: str) -> Score:
+    """Return a score by its name in scikit-learn; accuracy or R^2 by default."""
+    known = _SCORES[task]
+    name = next(iter(known)) if scoring is None else choice(scoring, "scoring", known)
+    function = known[name]
+    # R^2 is not defined for one sample, which is what a search in few samples may test on.
+    search = _SCORES[task]["neg_root_mean_squared_error"] if name == "r2" else function
+    return Score(name, lambda t, p: float(function(t, p)), lambda t, p: float(search(t, p)))
+
+
+def read_target(y: Any, n: int, task: str) -> AnyArray:
+    """Return y as labels or as finite numbers, or say which task it is made for."""
+    choice(task, "task", _SCORES)
+    target = _column(y, n)
+    return _labels(target) if task == "classification" else _numbers(target)
+
+
+def read_groups(groups: Any, n: int) -> AnyArray | None:
+    """Return a number for the group of each measure."""
+    return None if groups is None else as_labels(groups, "groups", n)[1]
+
+
+def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: AnyArray | None, seed: int) -> list[Fold]:
+    """Return the folds that all candidates share."""
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        splits = list(_split(y, task, _affordable(y, task, integer(cv, "cv", low=2), groups), groups, seed))
+    else:
+        splits = _given(cv, y, groups)
+    return [
+        Fold(train, test, inner_folds(y[train], task, inner_cv, None if groups is None else groups[train], seed))
+        for train, test in splits
+    ]
+
+
+def inner_folds(y: AnyArray, task: str, cv: int, groups: AnyArray | None, seed: int) -> list[Split]:
+    """Return splits for a search; fewer than asked where classes or groups are small, and two at least."""
+    k = max(2, min(integer(cv, "inner_cv", low=2), _most_folds(y, task, groups)[0]))
+    with warnings.catch_warnings():  # a class of one sample is in no training set of its split: it cannot be helped
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(_split(y, task, k, groups, seed))
+
+
+def _split(y: AnyArray, task: str, k: int, groups: AnyArray | None, seed: int) -> Iterator[Split]:
+    if task == "classification":
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    else:
+        kind = KFold if groups is None else GroupKFold
+    yield from kind(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups)
+
+
+def _most_folds(y: AnyArray, task: str, groups: AnyArray | None) -> tuple[int, str]:
+    """Return how many folds the data allow, and why not more."""
+    if task == "classification":
+        labels, counts = np.unique(y, return_counts=True)
+        limit, reason = int(counts.min()), f"class {labels[counts.argmin()]!s} has {_count(int(counts.min()))}"
+    else:
+        limit, reason = len(y) // 2, f"there are {_count(len(y))}"
+    if groups is not None and len(np.unique(groups)) < limit:
+        limit = len(np.unique(groups))
+        reason = f"there {'is 1 group' if limit == 1 else f'are {limit} groups'}"
+    return limit, reason
+
+
+def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int:
+    """Return the number of folds, fewer than asked with a warning; refuse data that cannot be split in two."""
+    limit, reason = _most_folds(y, task, groups)
+    if limit < 2:
+        advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
+        raise UnsuitableDataError(
+            f"cross-validation needs samples of each class to learn from and others to test on, but {reason}. Add "
+            f"samples, or leave that class out.{advice if task == 'classification' else ''}"
+        )
+    if limit < cv:
+        warnings.warn(
+            f"{cv} folds were asked for, but {reason}: {limit} folds are used.", DegenerateDataWarning, stacklevel=4
+        )
+    return min(limit, cv)
+
+
+def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:
+    """Return the splits of a scikit-learn splitter or an iterable of (train, test)."""
+    try:
+        splitter = check_cv(cv)
+    except ValueError:
+        raise InvalidParameterError(
+            f"`cv` must be a number of folds, a scikit-learn splitter or an iterable of (train, test); got {cv!r}."
+        ) from None
+    found = splitter.split(np.zeros(len(y)), y, groups)
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in found]
+    for train, test in splits:
+        if not len(train) or not len(test) or np.intersect1d(train, test).size:
+            raise InvalidParameterError("each split of `cv` must have rows to train on and others to test on.")
+    if not splits:
+        raise InvalidParameterError("`cv` must hold at least one split; got none.")
+    return splits
+
+
+def _column(y: Any, n: int) -> AnyArray:
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim != 1 or len(target) != n:
+        raise InvalidParameterError(f"`y` must hold {n} values, one per measure; got shape {target.shape}.")
+    missing = [i for i, value in enumerate(target.tolist()) if _is_missing(value)]
+    if missing:
+        raise InvalidParameterError(
+            f"`y` must have a value for every measure; that of measure {missing[0]} is missing "
+            f"({len(missing)} in all). Leave such measures out."
+        )
+    return target
+
+
+def _labels(target: AnyArray) -> AnyArray:
+    if target.dtype.kind == "f" and (target != np.floor(target)).any():
+        distinct = len(np.unique(target))
+        raise UnsuitableDataError(
+            f"`y` has {distinct} distinct values, all real: use task='regression'. Classes are whole numbers or texts."
+        )
+    labels, codes = as_labels(target, "y")
+    if len(labels) < 2:
+        raise UnsuitableDataError(f"`y` must have two classes at least; it holds one only, {labels[0]!s}.")
+    return np.asarray(labels[codes])
+
+
+def _numbers(target: AnyArray) -> AnyArray:
+    try:
+        numbers = target.astype(np.float64)
+    except (TypeError, ValueError):
+        raise UnsuitableDataError("`y` holds values that are not numbers: use task='classification'.") from None
+    if target.dtype.kind not in "biufO" or not np.isfinite(numbers).all():
+        raise UnsuitableDataError("`y` must hold finite numbers; for names of classes use task='classification'.")
+    if np.ptp(numbers) == 0:
+        raise UnsuitableDataError(f"all values of `y` are equal, {numbers[0]:g}: there is nothing to learn.")
+    return numbers
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA answers neither yes nor no
+        return True
+
+
+def _count(n: int) -> str:
+    return "1 sample" if n == 1 else f"{n} samples"

@@ -1,0 +1,258 @@
+"""The leaderboard, and everything that was found on the way."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from .._checks import choice, missing
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..divergences import Divergence
+from ..engine import Engine, pairwise
+from ..exceptions import InvalidParameterError, KermesError
+from ..measures import Measures
+from ._budget import duration
+from ._candidate import Candidate
+from ._folds import Fold
+from ._model import CandidateModel
+
+__all__ = ["Comparison", "ComparisonInterrupted", "OutOfFold", "Row"]
+
+#: Columns of the printed table, and the longest message in it.
+WIDTH = 72
+
+
+class OutOfFold(NamedTuple):
+    """Predictions for samples by models that never saw them: row numbers, true and predicted values."""
+
+    rows: IndexArray
+    truth: AnyArray
+    predicted: AnyArray
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What became of one candidate.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    status : 'ok', 'failed' or 'skipped'
+    scores : tuple of float
+        Score of each outer fold.
+    distance_seconds : float
+        Wall time of its matrices; candidates that share a distance share its time.
+    fit_seconds : float
+        Wall time of all searches, fits and predictions.
+    definiteness : str
+        Of the kernel at the setting chosen most often: 'proved', 'positive here' (no negative eigenvalue on these
+        data), 'indefinite' with the share of negative eigenvalues; '' where no kernel is used.
+    message : str
+        Why it failed or was skipped.
+    warnings : tuple of str
+        Distinct warnings on the way.
+    chosen : tuple of dict
+        Setting of each outer fold: 'source' (the divergence or kernel), 'length_scale', parameters of the learner.
+    predicted : tuple of ndarray
+        Predictions for the test rows of each outer fold.
+    """
+
+    candidate: Candidate
+    status: str
+    scores: tuple[float, ...] = ()
+    distance_seconds: float = 0.0
+    fit_seconds: float = 0.0
+    definiteness: str = ""
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    chosen: tuple[dict[str, Any], ...] = ()
+    predicted: tuple[AnyArray, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the candidate."""
+        return self.candidate.name
+
+    @property
+    def mean(self) -> float | None:
+        """Mean score of the outer folds; None unless all went well."""
+        return float(np.mean(self.scores)) if self.status == "ok" else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the scores of the outer folds."""
+        return float(np.std(self.scores)) if self.status == "ok" else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Result of :func:`~kermes.compare`; it prints as a leaderboard.
+
+    Parameters
+    ----------
+    rows : tuple of Row
+        From the best to the worst; then what failed or was skipped.
+    X : Measures
+    y : ndarray
+    task, scoring : str
+    folds : tuple of Fold
+        Outer folds (``train``, ``test``), with the inner splits of each.
+    engine : Engine
+        It remembers the distances.
+    random_state : int
+    inner_cv : int
+    groups : ndarray or None
+    finished : bool
+        False if the run was interrupted.
+    """
+
+    rows: tuple[Row, ...]
+    X: Measures
+    y: AnyArray
+    task: str
+    scoring: str
+    folds: tuple[Fold, ...]
+    engine: Engine
+    random_state: int = 0
+    inner_cv: int = 3
+    groups: AnyArray | None = None
+    finished: bool = True
+    _best: CandidateModel | None = None
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """The leaderboard as plain rows: rank, candidate, mean, deviation, times, definiteness, status, message."""
+        return [
+            {
+                "rank": i + 1 if row.status == "ok" else None,
+                "candidate": row.name,
+                "mean": row.mean,
+                "deviation": row.deviation,
+                "distance_seconds": row.distance_seconds,
+                "fit_seconds": row.fit_seconds,
+                "definiteness": row.definiteness,
+                "status": row.status,
+                "message": row.message,
+            }
+            for i, row in enumerate(self.rows)
+        ]
+
+    @property
+    def best_(self) -> CandidateModel:
+        """The best candidate, searched and fitted on all samples: ``best_.predict(X_new)``."""
+        if self._best is None:
+            why = "the run was interrupted; use fit(name)" if not self.finished else "no candidate finished; see table"
+            raise NotFittedError(f"there is no best estimator: {why}.")
+        return self._best
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the candidates, from the best to the worst."""
+        return [row.name for row in self.rows]
+
+    def __getitem__(self, name: str) -> Row:
+        """Return the row of a candidate."""
+        return next(row for row in self.rows if row.name == choice(name, "name", self.names))
+
+    def fit(self, name: str) -> CandidateModel:
+        """Return a candidate fitted to all samples, as ``best_`` is; distances that are remembered cost nothing."""
+        model = CandidateModel(
+            self[name].candidate, self.task, self.scoring, self.inner_cv, self.random_state, self.engine
+        )
+        return model.fit(self.X, self.y, self.groups)
+
+    def out_of_fold(self, name: str) -> OutOfFold:
+        """Return the predictions of a candidate for the test rows of all outer folds, in the order of the folds.
+
+        ``confusion_matrix(found.truth, found.predicted)`` is its confusion matrix.
+        """
+        row = self[name]
+        if not row.predicted:
+            raise InvalidParameterError(f"candidate {name!r} has no predictions; it {row.status}: {row.message}")
+        rows = np.concatenate([fold.test for fold in self.folds[: len(row.predicted)]])
+        return OutOfFold(rows, self.y[rows], np.concatenate(row.predicted))
+
+    def distances(self, name: str) -> FloatArray:
+        """Return the distances (n, n) that a candidate uses; of several divergences, of the one chosen most often.
+
+        From the memory of the engine, or computed again if that was too small for them.
+        """
+        row = self[name]
+        sources = [setting["source"] for setting in row.chosen] or list(row.candidate.divergences)
+        sources = [source for source in sources if isinstance(source, Divergence)]
+        if not sources:
+            raise InvalidParameterError(f"candidate {name!r} has no divergence, and so no distances.")
+        return pairwise(self.X, divergence=max(sources, key=sources.count), engine=self.engine)
+
+    def to_frame(self) -> Any:
+        """Return the leaderboard as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise missing("pandas", "test", "Comparison.to_frame") from None
+        return pd.DataFrame(self.table)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the comparison as a page of HTML."""
+        # By name: the layer of reports knows comparisons, not the other way round.
+        try:
+            writer = importlib.import_module("kermes.report")
+        except ModuleNotFoundError:
+            raise KermesError("this version of kermes has no HTML reports; print the comparison instead.") from None
+        writer.comparison_report(self, path)
+
+    def __repr__(self) -> str:
+        header, body = self._cells()
+        widths = [max(len(row[j]) for row in [header, *body]) for j in range(len(header))]
+        lines = [self._title()]
+        for row in [header, *body]:
+            cells = [
+                cell.rjust(w) if j in (0, 2, 3, 4) else cell.ljust(w)
+                for j, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        header, body = self._cells()
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+        return f"<div>{escape(self._title())}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+    def _title(self) -> str:
+        kind = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "regression"
+        ended = "" if self.finished else ", interrupted"
+        return f"Comparison: {len(self.X)} measures, {kind}, {len(self.folds)} folds{ended}"
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the printed table."""
+        header = ["rank", "candidate", self.scoring, "distances", "fits", "kernel", "status"]
+        body = []
+        for entry, row in zip(self.table, self.rows, strict=True):
+            score = "" if row.mean is None else f"{row.mean:.3f} ± {row.deviation:.3f}"
+            message = f"{row.status}: {row.message}" if row.message else row.status
+            if row.warnings:
+                message += f", {len(row.warnings)} warning{'s' if len(row.warnings) > 1 else ''}"
+            times = [duration(s) if s else "" for s in (row.distance_seconds, row.fit_seconds)]
+            rank = "" if entry["rank"] is None else str(entry["rank"])
+            body.append([rank, row.name, score, *times, row.definiteness, _short(message)])
+        return header, body
+
+
+class ComparisonInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a comparison; ``comparison`` holds the candidates that were finished."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__("the comparison was interrupted; `comparison` of this exception holds what was finished")
+        self.comparison = comparison
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."

@@ -1,0 +1,55 @@
+"""Quantile functions of projections as vectors: means over common cells of (0, 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..core import ragged
+from ..exceptions import UnsuitableDataError
+from ..measures import Measures
+
+#: Levels of an exact grid up to which the vectors are worth having.
+MOST_LEVELS = 4096
+#: Decimals to which levels are told apart: cumulated weights carry rounding.
+DECIMALS = 14
+
+
+def even_levels(n: int) -> FloatArray:
+    """Return the upper ends of n cells of equal width."""
+    return np.arange(1, n + 1) / n
+
+
+def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sqrt(width) times the mean quantiles of each cell, (n, L, K), and what they leave out, (n,).
+
+    Euclidean distances between the rows of direction l are at most W_2 between the projections on it, with equality
+    if all quantile functions are constant on all cells. What is left out is the norm of the rest, over all directions.
+    """
+    from ..core.quantile_means import cell_means
+
+    means, rest = np.empty((len(X), len(directions), len(levels))), np.empty(len(X))
+    # A fresh copy of the weights and offsets: cores are compiled for writable arrays only.
+    cell_means(directions @ X.points.T, np.array(X.weights), np.array(X.offsets), levels, means, rest)
+    return means, np.sqrt(rest)
+
+
+def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> FloatArray:
+    """Return the levels ``known`` and those at which the quantile functions of the projections jump."""
+    from ..core.quantile import cumulate
+
+    owner, offsets, found = ragged.owners(X.offsets), np.array(X.offsets), [known]
+    for direction in directions:
+        order = np.lexsort((X.points @ direction, owner))
+        levels = np.empty(len(order))
+        cumulate(X.weights[order], offsets, levels)
+        found.append(np.unique(levels.round(DECIMALS)))
+        if X.is_uniform:  # then all directions have the same levels
+            break
+    levels = np.unique(np.concatenate(found))
+    if len(levels) > MOST_LEVELS:
+        raise UnsuitableDataError(
+            f"the quantile functions of these measures jump at {len(levels)} levels, more than {MOST_LEVELS}: "
+            "features with one cell for each would be too long. Give a number `n_quantiles` of cells."
+        )
+    return levels

@@ -1,0 +1,172 @@
+"""Pair tables in memory-mapped files: what one process computed, those with the same data read.
+
+A collection that is sent to another process carries its :class:`~kermes.measures._origin.Origin`. Engines in such
+processes keep the pairs of a collection in a file of the session's folder, and so does the process that sent it, once
+there is one: searches with ``n_jobs`` compute each pair once in all. Files are locked while pairs are computed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import multiprocessing
+import numbers
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._params import Frozen
+from .._table import Table
+from .._typing import FloatArray, IndexArray, StatusArray
+from ..core.status import PENDING
+from ..divergences import Divergence
+from ..measures import Measures
+from ..measures._origin import Origin, has_session
+from ._pairs import PAIR_BYTES, PairTable
+
+try:
+    import fcntl
+except ImportError:  # no such locks on this system: every process computes for itself
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["SharedTable", "publish", "shared_table"]
+
+
+def shared_table(divergence: Divergence, X: Measures, n_rows: int, limit: int) -> SharedTable | None:
+    """Return the table of a collection that several processes have, or None if it is for this one alone.
+
+    ``n_rows`` of its measures take part; a table of over ``limit`` bytes, or one that would fill the disk, is not
+    shared.
+    """
+    if X._root.origin is None and not has_session():
+        return None
+    origin = X._root.origin_of(None)
+    place = _place(divergence, origin)
+    if place is None:
+        return None
+    if not place.exists():
+        need = PAIR_BYTES * n_rows * n_rows
+        in_child = X._root.origin is not None and multiprocessing.parent_process() is not None
+        if not in_child or need > limit or 2 * need > shutil.disk_usage(place.parent).free:
+            return None
+    return SharedTable(place, origin)
+
+
+def publish(divergence: Divergence, X: Measures, values: FloatArray, status: StatusArray) -> bool:
+    """Write the pairs of X, all of them computed, to a file; return False where nothing can be shared."""
+    origin = X._root.origin_of(None)
+    place = _place(divergence, origin)
+    if place is None:
+        return False
+    table = SharedTable(place, origin)
+    rows, first = np.unique(X.rows, return_index=True)
+    with table.locked():
+        table.write(*table.slots(rows, rows), values[np.ix_(first, first)], status[np.ix_(first, first)])
+    return True
+
+
+class SharedTable(PairTable):
+    """A symmetric table whose arrays are files in the folder ``place``; rows are those of the origin.
+
+    ``index.npy`` holds the side of the arrays, then the rows in the order of their slots. A process that is killed
+    leaves its lock to the next one and its pairs pending.
+    """
+
+    exclusive = True
+
+    def __init__(self, place: Path, origin: Origin) -> None:
+        super().__init__(origin.size, origin.size, symmetric=True)
+        self._folder = place
+        self._rows = origin.rows
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes and threads out, and read what they have done."""
+        self._folder.mkdir(exist_ok=True)
+        with open(self._folder / "lock", "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            self._load()
+            yield
+
+    def slots_of(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return the slots of rows that have been given one."""
+        return super().slots_of(self._rows[left], self._rows[right])
+
+    def _assign(self, rows: IndexArray, side: int) -> None:
+        super()._assign(self._rows[rows], side)
+
+    def _grow(self) -> None:
+        side = len(self.values)
+        super()._grow()
+        if self._used[0] > self._stored:
+            self._store()
+        if len(self.values) > side:
+            for old in self._files(side):
+                with contextlib.suppress(OSError):  # some systems keep files that are mapped
+                    old.unlink(missing_ok=True)
+
+    def _allocate(self, n: int, m: int) -> tuple[FloatArray, StatusArray]:
+        values, status = (
+            _new_file(path, n, dtype) for path, dtype in zip(self._files(n), (np.float64, np.uint8), strict=True)
+        )
+        status[:] = PENDING
+        return values, status
+
+    def _load(self) -> None:
+        try:
+            index = np.load(self._folder / "index.npy")
+        except FileNotFoundError:
+            self._stored = 0
+            return
+        rows = index[1:]
+        self._slot_of[0][rows] = np.arange(len(rows))
+        self._used[:] = [len(rows)] * 2
+        self._stored = len(rows)
+        self.values, self.status = (np.load(path, mmap_mode="r+") for path in self._files(index[0]))
+
+    def _store(self) -> None:
+        slot_of = self._slot_of[0]
+        rows = np.flatnonzero(slot_of >= 0)
+        rows = rows[np.argsort(slot_of[rows])]
+        temporary = self._folder / "index.tmp.npy"
+        np.save(temporary, np.concatenate([[len(self.values)], rows]))
+        os.replace(temporary, self._folder / "index.npy")  # all or nothing
+        self._stored = len(rows)
+
+    def _files(self, side: int) -> tuple[Path, Path]:
+        return self._folder / f"values-{side}.npy", self._folder / f"status-{side}.npy"
+
+
+def _place(divergence: Divergence, origin: Origin) -> Path | None:
+    """Return the folder of a table, or None if processes cannot agree on one."""
+    folder = origin.folder
+    name = identity(divergence)
+    if folder is None or fcntl is None or " at 0x" in name:
+        return None
+    return folder / hashlib.blake2b(f"{origin.fingerprint} {name}".encode(), digest_size=16).hexdigest()
+
+
+def identity(value: Any) -> str:
+    """Return a description that is equal in all processes for equal values; addresses in it betray those without."""
+    if isinstance(value, Frozen):
+        inner = ", ".join(f"{name}={identity(v)}" for name, v in value.get_params(deep=False).items())
+        return f"{type(value).__module__}.{type(value).__qualname__}({inner})"
+    if isinstance(value, Table):
+        return value.digest
+    if isinstance(value, tuple):
+        return f"({', '.join(identity(v) for v in value)})"
+    return repr(float(value)) if isinstance(value, numbers.Real) else repr(value)
+
+
+def _new_file(path: Path, side: int, dtype: Any) -> Any:
+    """Return a mapped (side, side) array on blocks of its own: a full disk is an error here, and a crash later."""
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(side, side))
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.path.getsize(path))
+    return array

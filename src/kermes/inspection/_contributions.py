@@ -1,0 +1,164 @@
+"""Which training measures speak for a prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import integer
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
+from ..estimators._codes import decode
+from ..exceptions import InvalidParameterError
+from ..measures import Measure
+
+__all__ = ["Contributions", "Speakers", "contributions"]
+
+
+class Speakers(NamedTuple):
+    """Training measures that speak for or against, the loudest first: ``rows`` (k,) and signed ``values`` (k,)."""
+
+    rows: IndexArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contributions:
+    r"""The terms of the outputs of least-squares machines.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_support, n_problems)
+        The terms :math:`\alpha_i k(x, x_i)`: positive ones speak for the positive class of the problem (or for a
+        larger value in regression), negative ones against it.
+    intercept : ndarray of shape (n_problems,)
+    support : ndarray of shape (n_support,)
+        Rows of the training measures :math:`x_i` in the training set.
+    problems : list of (negative, positive)
+        The classes of each binary problem; None stands for all others, and for regression.
+    winners : ndarray of shape (n,)
+        The problem that decided each prediction: the winner against the second best class.
+    """
+
+    values: FloatArray
+    intercept: FloatArray
+    support: IndexArray
+    problems: list[tuple[Any, Any]]
+    winners: IndexArray
+
+    @property
+    def decision(self) -> FloatArray:
+        """The outputs of the machines, (n, n_problems): the sums of the terms, and the intercepts."""
+        return np.asarray(self.values.sum(axis=1) + self.intercept)
+
+    def top(self, sample: int = 0, k: int = 5, problem: int | None = None) -> Speakers:
+        """Return the k training measures with the largest terms, of either sign, for one sample.
+
+        ``problem`` is the number of the binary problem; by default the one that decided.
+        """
+        problem = int(self.winners[sample]) if problem is None else problem
+        terms = self.values[sample, :, problem]
+        order = np.argsort(-np.abs(terms), kind="stable")[: integer(k, "k", low=1)]
+        return Speakers(self.support[order], terms[order])
+
+    def __repr__(self) -> str:
+        n, m, p = self.values.shape
+        return f"Contributions({n} samples, {m} training measures, {p} problem{'s' if p > 1 else ''})"
+
+
+def contributions(model: Any, X: Any) -> Contributions:
+    r"""Return what each training measure adds to the outputs of a least-squares support vector machine.
+
+    .. math:: f(x) = \sum_i \alpha_i \, k(x, x_i) + b
+
+    Parameters
+    ----------
+    model : fitted LSSVMClassifier, LSSVMRegressor, or LSSVMClassifierCV with ``solver='dual'``
+        A primal machine is such a sum over its core samples.
+    X : Measure, Measures, or anything ``as_measures`` takes
+        What is predicted; rows of the Gram matrix if the kernel is precomputed.
+
+    Returns
+    -------
+    Contributions
+        ``values``; with the intercept they add up to the outputs.
+
+    Notes
+    -----
+    The :math:`\alpha_i` have the sign of the class as in :class:`~kermes.LSSVMClassifier`, so that the term of a
+    measure is :math:`|\alpha_i| y_i k(x, x_i)` where :math:`\alpha_i y_i \ge 0`. A least-squares machine also has
+    measures with :math:`\alpha_i y_i < 0`: those that lie beyond the margin pull back. *Cost*: the kernel against the
+    training measures; ``n * n_support * n_problems`` numbers.
+
+    Examples
+    --------
+    >>> from kermes import LSSVMClassifier, Measures, inspection
+    >>> X = Measures.from_samples([[0.0, 1.0], [0.5, 1.0], [4.0, 5.0], [5.0]])
+    >>> model = LSSVMClassifier().fit(X, ["low", "low", "high", "high"])
+    >>> new = Measures.from_samples([[0.4, 0.9]])
+    >>> found = inspection.contributions(model, new)
+    >>> found.problems
+    [('high', 'low')]
+    >>> found.top(k=2).rows
+    array([1, 0])
+    >>> bool(abs(found.decision[0, 0] - model.decision_function(new)[0]) < 1e-12)
+    True
+    """
+    if not isinstance(model, (LSSVMClassifier, LSSVMRegressor, LSSVMClassifierCV)):
+        raise InvalidParameterError(
+            f"`model` must be a fitted LSSVMClassifier, LSSVMRegressor or LSSVMClassifierCV; got {model!r}. Of a "
+            "pipeline pass the last step, and the transformed measures."
+        )
+    check_is_fitted(model)
+    samples = [X] if isinstance(X, Measure) else X
+    values, support = _machines(model, samples) if isinstance(model, LSSVMClassifierCV) else _terms(model, samples)
+    intercept = np.asarray(model.intercept_)
+    if isinstance(model, LSSVMRegressor):
+        return Contributions(values, intercept, support, [(None, None)], np.zeros(len(values), dtype=np.int64))
+    winners = _deciding(values.sum(axis=1) + intercept, model.codes_, model.multiclass)
+    return Contributions(values, intercept, support, _names(model.classes_, model.codes_), winners)
+
+
+def _terms(model: Any, X: Any) -> tuple[FloatArray, IndexArray]:
+    """Return the terms of a dual machine, or of a primal one by its features' expansion in the core samples."""
+    samples = model._read(X, reset=False)
+    if model.solver == "dual":
+        return model._gram(samples)[:, :, None] * model.dual_coef_, model.support_
+    features = model.features_
+    if model._precomputed:
+        samples = np.asarray(samples)[:, model.support_]
+    coefficients = features.components_.T @ model.coef_
+    return features._gram(samples)[:, :, None] * coefficients, model.support_[features.support_]
+
+
+def _machines(model: Any, X: Any) -> tuple[FloatArray, IndexArray]:
+    """Return the terms of machines with a length scale each."""
+    if model.solver != "dual":
+        raise InvalidParameterError("`model` must have solver='dual' to tell contributions of an LSSVMClassifierCV.")
+    samples = model._read(X, reset=False)
+    values = np.empty((len(samples), len(model.support_), len(model.intercept_)))
+    for view, problems, coefficients in model._machines:
+        values[:, :, problems] = view(samples)[:, :, None] * coefficients
+    return values, model.support_
+
+
+def _names(classes: AnyArray, codes: FloatArray) -> list[tuple[Any, Any]]:
+    """Return the negative and the positive class of each problem; None for several classes."""
+
+    def one(members: AnyArray) -> Any:
+        return classes[members].tolist()[0] if np.count_nonzero(members) == 1 else None
+
+    return [(one(column < 0), one(column > 0)) for column in codes.T]
+
+
+def _deciding(outputs: FloatArray, codes: FloatArray, scheme: str) -> IndexArray:
+    """Return the problem that has the winner on one side and the second best class on the other."""
+    if len(codes) == 2:
+        return np.zeros(len(outputs), dtype=np.int64)
+    best = np.argsort(-decode(outputs, codes, scheme), axis=1, kind="stable")[:, :2]
+    apart = codes[best[:, 0]] * codes[best[:, 1]]  # -1 where the problem separates them
+    # One-versus-rest separates them twice; the winner's own machine, where it is positive, is meant.
+    return np.asarray((apart - 0.5 * (codes[best[:, 0]] > 0)).argmin(axis=1), dtype=np.int64)

@@ -1,0 +1,176 @@
+"""The data set on a plane, and how far to trust it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
+
+from .._checks import integer, positive
+from .._linalg import eigh
+from .._table import as_distances
+from .._typing import FloatArray
+from ..core import spectrum as laws
+from ..divergences import Divergence
+from ..engine import Engine, pairwise
+from ..estimators._default import default_divergence
+from ..exceptions import InvalidParameterError
+from ..measures import as_measures
+
+__all__ = ["DataMap", "data_map"]
+
+#: The parameters by which scikit-learn's embeddings are told that they get distances.
+SETTINGS = ("metric", "dissimilarity", "affinity")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DataMap:
+    r"""Measures as points.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, n_components)
+    stress : float
+        :math:`\min_c \sqrt{\sum_{ij} (d_{ij} - c |y_i - y_j|)^2 / \sum_{ij} d_{ij}^2}`, in [0, 1]: the part of the
+        distances that the map does not show. c makes it independent of the scale of the map.
+    explained : float or None
+        Sum of the kept eigenvalues over the sum of the sizes of all; None for embeddings without eigenvalues.
+    method : str
+        Where the coordinates come from.
+    distances : ndarray of shape (n, n)
+    """
+
+    coordinates: FloatArray
+    stress: float
+    explained: float | None
+    method: str
+    distances: FloatArray
+
+    def __repr__(self) -> str:
+        share = "" if self.explained is None else f", {self.explained:.0%} explained"
+        n, k = self.coordinates.shape
+        return f"DataMap({self.method}: {n} measures in dimension {k}, stress {self.stress:.2f}{share})"
+
+
+def data_map(
+    X: Any,
+    divergence: Divergence | str | None = None,
+    method: Any = "mds",
+    n_components: int = 2,
+    length_scale: float | None = None,
+    engine: Engine | None = None,
+) -> DataMap:
+    r"""Return coordinates of measures from their distances.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes; a matrix of distances if precomputed
+    divergence : Divergence, None or 'precomputed'
+        Sliced Wasserstein by default.
+    method : 'mds', 'kernel_pca' or scikit-learn embedding
+        'mds': classical scaling, the leading eigenvectors of :math:`-\frac12 J D^2 J` with J the centring matrix.
+        'kernel_pca': the same of :math:`J K J` with :math:`K = \exp(-D^2 / 2 \ell^2)`, which shows near neighbours
+        rather than large distances. Otherwise an embedding that takes distances and has ``fit_transform``, such as
+        ``TSNE(metric="precomputed", init="random")`` or ``Isomap(metric="precomputed")``.
+    n_components : int
+        Dimension of the map; an embedding of scikit-learn has its own.
+    length_scale : float, optional
+        :math:`\ell` of 'kernel_pca'; the median distance by default.
+    engine : Engine, optional
+        How distances are computed and remembered.
+
+    Returns
+    -------
+    DataMap
+        ``coordinates``, ``stress`` and ``explained``.
+
+    Notes
+    -----
+    Negative eigenvalues, which distances that are not Euclidean have, cannot be drawn: their sizes count as not
+    explained. Coordinates along them are 0 if there are fewer positive ones than ``n_components``. *Cost*: the
+    distances, then :math:`O(n^3)`.
+
+    See Also
+    --------
+    kermes.plot.MapDisplay : the picture.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences, inspection
+    >>> X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0], [6.0, 7.0]])
+    >>> inspection.data_map(X, divergences.Wasserstein())
+    DataMap(mds: 3 measures in dimension 2, stress 0.00, 100% explained)
+    """
+    D = _distances(X, divergence, engine)
+    wanted = integer(n_components, "n_components", low=1)
+    if length_scale is not None and method != "kernel_pca":
+        raise InvalidParameterError("`length_scale` is of method='kernel_pca' only; leave it out.")
+    explained = None
+    if isinstance(method, str) and method in ("mds", "kernel_pca"):
+        similarity = -0.5 * D**2 if method == "mds" else np.exp(-0.5 * (D / _scale(D, length_scale)) ** 2)
+        coordinates, explained = _principal(similarity, wanted)
+    else:
+        coordinates = _embed(method, D)
+    name = method if isinstance(method, str) else type(method).__name__
+    return DataMap(coordinates, _stress(D, coordinates), explained, name, D)
+
+
+def _distances(X: Any, divergence: Divergence | str | None, engine: Engine | None) -> FloatArray:
+    if isinstance(divergence, str):
+        if divergence != "precomputed":
+            raise InvalidParameterError(
+                f"`divergence` must be a divergence, None or 'precomputed'; got {divergence!r}."
+            )
+        return as_distances(X, "X")
+    return pairwise(
+        as_measures(X), divergence=default_divergence() if divergence is None else divergence, engine=engine
+    )
+
+
+def _scale(D: FloatArray, length_scale: float | None) -> float:
+    if length_scale is not None:
+        return positive(length_scale, "length_scale")
+    return float(np.median(D[D > 0])) if (D > 0).any() else 1.0
+
+
+def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:
+    """Return the leading coordinates sqrt(lambda) v of the centred matrix, and their share in the spectrum."""
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, vectors = eigh((centred + centred.T) / 2.0)
+    values, vectors = values[::-1], laws.fix_signs(vectors[:, ::-1])
+    values = np.where(np.abs(values) > laws.rounding(np.append(values, np.abs(K).max())), values, 0.0)
+    kept = np.maximum(values[:n_components], 0.0)
+    coordinates = np.zeros((len(K), n_components))
+    coordinates[:, : len(kept)] = vectors[:, : len(kept)] * np.sqrt(kept)
+    total = np.abs(values).sum()
+    return coordinates, float(kept.sum() / total) if total > 0 else 1.0
+
+
+def _embed(method: Any, D: FloatArray) -> FloatArray:
+    if not hasattr(method, "fit_transform"):
+        raise InvalidParameterError(
+            f"`method` must be 'mds', 'kernel_pca' or an embedding with fit_transform; got {method!r}."
+        )
+    parameters = method.get_params(deep=False)
+    settings = [name for name in SETTINGS if str(parameters.get(name, "")).startswith("precomputed")]
+    if not settings:
+        known = [name for name in SETTINGS if isinstance(parameters.get(name), str)] or ["metric"]
+        raise InvalidParameterError(
+            f"`method` gets a matrix of distances and must be told so: {type(method).__name__}"
+            f"({known[0]}='precomputed'). Otherwise it would take the rows for coordinates."
+        )
+    return np.asarray(clone(method).fit_transform(D), dtype=np.float64)
+
+
+def _stress(D: FloatArray, coordinates: FloatArray) -> float:
+    """Return the stress at the best scale c: the sine of the angle between both vectors of distances."""
+    if len(D) < 2:
+        return 0.0
+    wanted, shown = squareform(D, checks=False), pdist(coordinates)
+    if not wanted.any():
+        return 0.0
+    c = float(wanted @ shown / max(float(shown @ shown), 1e-300))
+    return float(np.linalg.norm(wanted - c * shown) / np.linalg.norm(wanted))

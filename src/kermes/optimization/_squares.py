@@ -1,0 +1,156 @@
+"""Squared distances between weight vectors on one support, with their gradients in the first one.
+
+``Squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k); ``Squares.slopes(A, B)`` are
+(n, k, m). Transport costs are convex in the weights, with kinks; there a slope is one of their subgradients. Slopes are
+defined up to a constant, since weights add up to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .._typing import FloatArray
+from ..divergences import Wasserstein
+from ..divergences._simplex import network_simplex, transport_with_duals
+from ..exceptions import InvalidParameterError, NumericalError
+from ..ground import Euclidean, Matrix, as_cost
+from ..measures import Measures
+
+__all__ = ["Euclid", "Line", "Squares", "Table", "Uniform", "transport_squares"]
+
+
+class Squares:
+    """Base of the squared distances."""
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        raise NotImplementedError
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return their gradients in the rows of A, (n, k, m)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Euclid(Squares):
+    """``sum_i scale_i (a_i - b_i)^2``."""
+
+    scale: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        root = np.sqrt(self.scale)
+        return np.asarray(cdist(A * root, B * root, "sqeuclidean"))
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``2 scale (a - b)``."""
+        return 2.0 * self.scale * (A[:, None] - B[None])
+
+
+@dataclass(frozen=True)
+class Uniform(Squares):
+    """W_2^2 under the cost matrix c (1 - I): ``c/2 sum_i |a_i - b_i|``."""
+
+    c: float
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        return np.asarray(0.5 * self.c * cdist(A, B, "cityblock"))
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return ``c/2 sign(a - b)``, 0 where the weights are equal."""
+        return 0.5 * self.c * np.sign(A[:, None] - B[None])
+
+
+@dataclass(frozen=True)
+class Line(Squares):
+    """W_2^2 on points z of the line."""
+
+    z: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        return _transport(Wasserstein(p=2), A, B, self.z)
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the derivatives of the integral of (Q_a - Q_b)^2 over (0, 1), through the cumulative weights.
+
+        Q_a is z_i between the cumulative weights F_{i-1} and F_i of a, so that F_i moves the integral by
+        (z_i - q)^2 - (z_{i+1} - q)^2, with q = Q_b(F_i); a weight moves all cumulative ones from its own on.
+        """
+        order = np.argsort(self.z)
+        z = self.z[order]
+        F = np.cumsum(A[:, order], axis=1)[:, :-1]
+        G = np.cumsum(B[:, order], axis=1)[:, :-1]
+        out = np.zeros((len(A), len(B), len(z)))
+        for j, levels in enumerate(G):
+            q = z[np.searchsorted(levels, F)]
+            moved = (z[:-1] - q) ** 2 - (z[1:] - q) ** 2
+            out[:, j, order[:-1]] = np.cumsum(moved[:, ::-1], axis=1)[:, ::-1]
+        return out
+
+
+@dataclass(frozen=True)
+class Table(Squares):
+    """W_2^2 under any table C of squared ground distances, by the network simplex."""
+
+    C: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the optimal potentials of the first measure.
+
+        The value is the maximum of u a + v b over u_i + v_j <= C_ij: a maximiser u is a subgradient. The solver leaves
+        u open where a has no mass; u_i = min_j C_ij - v_j over the atoms of b is feasible everywhere and no less.
+        """
+        solver = network_simplex()
+        out = np.empty((len(A), len(B), len(self.C)))
+        for i, a in enumerate(A):
+            for j, b in enumerate(B):
+                rows, cols = np.flatnonzero(a), np.flatnonzero(b)
+                cost = np.ascontiguousarray(self.C[np.ix_(rows, cols)])
+                _, _, v, code = transport_with_duals(solver, a[rows], b[cols], cost)
+                if code:
+                    raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
+                out[i, j] = (self.C[:, cols] - v).min(axis=1)
+        return out
+
+
+def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
+    """Return W_2^2 between weights on m points under a ground distance, in closed form where there is one."""
+    cost = as_cost(cost)
+    if isinstance(cost, Matrix) and len(np.asarray(cost.values)) != m:
+        raise InvalidParameterError(
+            f"`cost` must be a table of {m} x {m} distances, one row for each weight; got {np.shape(cost.values)}."
+        )
+    if cost.uniform is not None:
+        return Uniform(cost.uniform**2)
+    if isinstance(cost, Matrix):
+        return Table(np.asarray(cost.values) ** 2)
+    if points is None:
+        raise InvalidParameterError(
+            f"`cost` {cost!r} needs to know where the points are; pass them as `support`, not their number."
+        )
+    if isinstance(cost, Euclidean) and points.shape[1] == 1:
+        return Line(points[:, 0])
+    Wasserstein(p=2, cost=cost)  # refuses costs that are not distances
+    return Table(cost(points) ** 2)
+
+
+def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:
+    """Return W_2^2 without an engine: batches of candidates are small, and met once."""
+    X, Y = (Measures.from_histograms(weights, support) for weights in (A, B))
+    route = divergence.context(X, Y)
+    left, right = divergence.prepare(X, route), divergence.prepare(Y, route)
+    values, status = divergence.tile(left, right, np.arange(len(A)), np.arange(len(B)), False)
+    if status is not None and status.any():
+        i, j = np.argwhere(status)[0]
+        raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
+    return values

@@ -1,0 +1,137 @@
+"""Acquisitions: what an evaluation at a point is worth, given the mean and standard deviation of the surrogate there.
+
+All are for *minimisation*, and greater is better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from .._checks import real
+from .._typing import FloatArray
+
+__all__ = ["Acquisition", "ExpectedImprovement", "LowerConfidenceBound", "Worth"]
+
+#: Below this z the tail of log h is -z^2/2 - 2 log|z|, to eight digits; above it the difference 1 - |z| r keeps eight.
+TAIL = -1e4
+LOG_ROOT_2_PI = 0.5 * float(np.log(2 * np.pi))
+
+
+class Worth(NamedTuple):
+    """Scores (n,), and their derivatives in the mean and in the standard deviation (n,)."""
+
+    score: FloatArray
+    by_mean: FloatArray
+    by_std: FloatArray
+
+
+class Acquisition:
+    """Base of the acquisitions: frozen parameters, and :meth:`worth`."""
+
+    def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
+        """Return scores to maximise, and their derivatives.
+
+        Parameters
+        ----------
+        mean, std : ndarray of shape (n,)
+            Of the function at n points; ``std`` is positive.
+        best : float
+            The least mean at evaluated points.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement(Acquisition):
+    r"""Expected improvement on the best value, :math:`E[(f^* - \xi - f(a))_+]`.
+
+    .. math:: \mathrm{EI} = \sigma\, h(z), \qquad h(z) = \varphi(z) + z\, \Phi(z), \qquad z = (f^* - \xi - \mu) / \sigma
+
+    Parameters
+    ----------
+    xi : float
+        Improvements below it do not count, in units of the function; at least 0.
+
+    Notes
+    -----
+    :meth:`worth` scores by log EI, which has the same order and a slope where EI itself underflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import optimization
+    >>> EI = optimization.ExpectedImprovement()
+    >>> EI(np.array([0.0, 1.0]), np.array([1.0, 1.0]), best=0.0).round(4)
+    array([0.3989, 0.0833])
+    """
+
+    xi: float = 0.0
+
+    def __post_init__(self) -> None:
+        real(self.xi, "xi", low=0.0)
+
+    def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
+        """Return EI itself."""
+        return np.exp(self.worth(mean, std, best).score)
+
+    def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
+        """Return log EI and its derivatives, see :class:`Acquisition`."""
+        z = (best - self.xi - mean) / std
+        log_h = _log_h(z)
+        # h' = Phi, and h - z Phi = phi; both over h, by logarithms.
+        rise = np.exp(special.log_ndtr(z) - log_h)
+        fall = np.exp(-0.5 * z**2 - LOG_ROOT_2_PI - log_h)
+        return Worth(np.log(std) + log_h, -rise / std, fall / std)
+
+
+@dataclass(frozen=True)
+class LowerConfidenceBound(Acquisition):
+    r"""The optimist's guess: :math:`-(\mu - \kappa \sigma)`, the lower confidence bound with its sign turned.
+
+    Parameters
+    ----------
+    kappa : float
+        How many standard deviations below the mean are hoped for; 0 trusts the mean.
+
+    Notes
+    -----
+    The function is *minimised*, so the bound is the lower one and the best point is where it is least; the score is
+    its negative. For the maximum of g minimise -g: the score becomes the upper confidence bound (UCB) of g.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import optimization
+    >>> optimization.LowerConfidenceBound(2.0)(np.array([0.0, 1.0]), np.array([1.0, 2.0]))
+    array([2., 3.])
+    """
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        real(self.kappa, "kappa", low=0.0)
+
+    def __call__(self, mean: FloatArray, std: FloatArray, best: float = np.inf) -> FloatArray:
+        """Return the score; ``best`` does not matter."""
+        return np.asarray(self.kappa * std - mean)
+
+    def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
+        """Return the score and its derivatives, see :class:`Acquisition`."""
+        return Worth(self(mean, std), np.full(len(mean), -1.0), np.full(len(mean), float(self.kappa)))
+
+
+def _log_h(z: FloatArray) -> FloatArray:
+    """Return log(phi(z) + z Phi(z)), without underflow."""
+    left = np.clip(z, TAIL, 0.0)
+    # phi + z Phi = phi (1 - |z| r) with Mills' ratio r = Phi(z) / phi(z)
+    mills = np.sqrt(np.pi / 2) * special.erfcx(-left / np.sqrt(2))
+    middle = np.log1p(left * mills)
+    density = -0.5 * z**2 - LOG_ROOT_2_PI
+    right = np.maximum(z, 0.0)
+    positive = np.log(np.exp(-0.5 * right**2 - LOG_ROOT_2_PI) + right * special.ndtr(right))
+    tail = -2.0 * np.log(np.maximum(-z, 1.0))
+    return np.asarray(np.where(z > 0, positive, density + np.where(z < TAIL, tail, middle)))

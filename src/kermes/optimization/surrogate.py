@@ -1,0 +1,268 @@
+"""Surrogates: Gaussian processes over the simplex, fitted to evaluations, and their posterior with its gradient."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning as SearchWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+from .._checks import integer
+from .._typing import FloatArray
+from ..divergences import Wasserstein
+from ..estimators import EquivalentWassersteinGP, MeasureGPRegressor
+from ..estimators.robust_gp import careful_l_bfgs
+from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ..kernels import Exponential
+from ..measures import Measures
+from ._squares import Euclid, Squares, transport_squares
+
+__all__ = ["EquivalentSurrogate", "EuclideanSurrogate", "Posterior", "Surrogate", "WassersteinSurrogate"]
+
+#: Where length scales are looked for, in units of the median distance of the evaluations.
+LENGTHS = (1e-2, 1e2)
+#: Where the variances of the process and of the noise are looked for, in units of the variance of the values.
+VARIANCES, NOISE = (1e-3, 1e3), (1e-8, 10.0)
+#: The least variance of a posterior, as a share of the prior's: rounding makes it 0 or less at evaluations.
+LEAST = 1e-14
+
+
+class Prediction(NamedTuple):
+    """Mean and standard deviation (n,) of the function, without noise, and their gradients (n, m)."""
+
+    mean: FloatArray
+    std: FloatArray
+    mean_slopes: FloatArray
+    std_slopes: FloatArray
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process after the evaluations, with the kernel ``variance * exp(-squares / 2)``.
+
+    Parameters
+    ----------
+    evaluated : ndarray of shape (k, m)
+        Weights of the evaluations.
+    squares : Squares
+        Squared distances in units of the squared length scale.
+    model : GaussianProcessRegressor
+        The fitted regression, of standardised values.
+    variance : float
+        Of the process, in standardised units.
+    """
+
+    evaluated: FloatArray
+    squares: Squares
+    model: Any
+    variance: float
+
+    def predict(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean and the standard deviation of the function at weights A (n, m)."""
+        return self._moments(self._correlate(A))[:2]
+
+    def predict_with_slopes(self, A: FloatArray) -> Prediction:
+        r"""Return mean, standard deviation and their gradients.
+
+        With :math:`k_j(a) = s\, e^{-d_j^2(a)/2}` and the matrix K of the evaluations, noise included,
+
+        .. math:: \mu = k^T K^{-1} y, \quad \sigma^2 = s - k^T K^{-1} k, \quad
+                  \nabla k_j = -\tfrac12 k_j \nabla d_j^2, \quad
+                  \nabla \mu = \sum_j (K^{-1} y)_j \nabla k_j, \quad
+                  \nabla \sigma = -\sigma^{-1} \sum_j (K^{-1} k)_j \nabla k_j
+        """
+        k = self._correlate(A)
+        mean, std, solved = self._moments(k)
+        slopes = self.squares.slopes(A, self.evaluated)
+        by_mean = -0.5 * self._scale * k * self.model.alpha_
+        by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
+        return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, slopes) for w in (by_mean, by_std)))
+
+    @property
+    def best(self) -> float:
+        """The least mean at an evaluated point."""
+        return float(self.predict(self.evaluated)[0].min())
+
+    @property
+    def _scale(self) -> float:
+        return float(self.model._y_train_std)
+
+    def _correlate(self, A: FloatArray) -> FloatArray:
+        return np.asarray(self.variance * np.exp(-0.5 * self.squares(A, self.evaluated)))
+
+    def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
+        variance = np.maximum(self.variance - np.einsum("nk,nk->n", k, solved), LEAST * self.variance)
+        mean = k @ self.model.alpha_ * self._scale + float(self.model._y_train_mean)
+        return mean, np.sqrt(variance) * self._scale, solved
+
+
+class Surrogate:
+    """Base of the surrogates: frozen parameters, and :meth:`fit`.
+
+    They keep quiet about values that are all equal (the standard deviation then says where nothing is known) and about
+    matrices that need a jitter, as those of evaluations close to each other do; ``posterior.model.jitter_`` has it.
+    """
+
+    n_restarts: int
+
+    def fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        """Fit hyperparameters to evaluations by marginal likelihood.
+
+        Parameters
+        ----------
+        A : ndarray of shape (k, m)
+            Weights.
+        y : ndarray of shape (k,)
+            Values.
+        points : ndarray of shape (m, d), optional
+            The support of the weights, if it is known.
+        noise : bool
+            Learn the variance of a noise in the values.
+        seed : int
+            Of the restarts.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)
+            warnings.simplefilter("ignore", IllConditionedWarning)
+            warnings.simplefilter("ignore", SearchWarning)
+            return self._fit(A, y, points, noise, seed)
+
+    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        raise NotImplementedError
+
+    def check(self, points: FloatArray | None, m: int) -> None:
+        """Refuse a support that the surrogate cannot work with."""
+
+
+@dataclass(frozen=True)
+class WassersteinSurrogate(Surrogate):
+    r"""Gaussian process with the Wasserstein squared-exponential kernel :math:`s \exp(-W_2^2 / (2 \ell^2))`.
+
+    Parameters
+    ----------
+    cost : 'binary', 'euclidean', ground cost, or array of shape (m, m)
+        Ground *distance* between the points of the support, raised to the power 2.
+    n_restarts : int
+        Searches for hyperparameters from random ones, beside the one from the median distance.
+
+    Notes
+    -----
+    Positive definite for a uniform cost (where the kernel is the Laplacian one of the weights, and samples are rough)
+    and for points on the line; under other costs a jitter makes the matrix so if it must. *Cost* of a prediction:
+    closed form for a uniform cost, sorted merges on the line, elsewhere a linear program for each candidate and
+    evaluation.
+    """
+
+    cost: Any = "binary"
+    n_restarts: int = 1
+
+    def check(self, points: FloatArray | None, m: int) -> None:
+        """Refuse a cost that does not fit the support."""
+        transport_squares(self.cost, points, m)
+
+    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        squares = transport_squares(self.cost, points, A.shape[1])
+        median = _median(np.sqrt(squares(A, A)))
+        bounds = (LENGTHS[0] * median, LENGTHS[1] * median)
+        shape = Exponential(Wasserstein(p=2, cost=self.cost), median, length_scale_bounds=bounds)
+        support = np.arange(float(A.shape[1])) if points is None else points
+        model = _regression(shape, noise, self.n_restarts, seed).fit(Measures.from_histograms(A, support), y)
+        variance, length = _fitted(model.kernel_, noise)
+        return Posterior(A, _Scaled(squares, 1.0 / length**2), model, variance)
+
+
+@dataclass(frozen=True)
+class EuclideanSurrogate(Surrogate):
+    r"""Gaussian process with the squared-exponential kernel of the weights, :math:`s \exp(-\|a - b\|^2 / (2 \ell^2))`.
+
+    scikit-learn's ``RBF`` on the vectors: it does not know that they are measures.
+
+    Parameters
+    ----------
+    n_restarts : int
+        Searches for hyperparameters from random ones, beside the one from the median distance.
+    """
+
+    n_restarts: int = 1
+
+    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        median = _median(np.sqrt(Euclid(np.ones(A.shape[1]))(A, A)))
+        shape = RBF(median, (LENGTHS[0] * median, LENGTHS[1] * median))
+        model = _regression(shape, noise, self.n_restarts, seed).fit(A, y)
+        variance, length = _fitted(model.kernel_, noise)
+        return Posterior(A, Euclid(np.full(A.shape[1], 1.0 / length**2)), model, variance)
+
+
+@dataclass(frozen=True)
+class EquivalentSurrogate(Surrogate):
+    r"""The equivalent Wasserstein process of Theorem 4 of `gpm`, :class:`kermes.EquivalentWassersteinGP`.
+
+    Parameters
+    ----------
+    cost : 'binary', 'euclidean', ground cost, or array of shape (m, m)
+        Of the interpretation; *the search does not depend on it.*
+    isotropic : bool, optional
+        One length scale, or one for each weight; see :class:`kermes.EquivalentWassersteinGP`.
+    n_restarts : int
+        Searches for hyperparameters from random ones, beside the one from the median distance.
+
+    Notes
+    -----
+    The kernel is the squared exponential of the weights, value for value. With one length scale this is
+    :class:`EuclideanSurrogate` under another name.
+    """
+
+    cost: Any = "binary"
+    isotropic: bool | None = None
+    n_restarts: int = 1
+
+    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        support = np.arange(float(A.shape[1])) if points is None else points
+        process = EquivalentWassersteinGP(self.cost, self.isotropic, noise, self.n_restarts, random_state=seed)
+        model = process.fit(Measures.from_histograms(A, support), y).gp_
+        variance, length = _fitted(model.kernel_, noise)
+        scale = np.broadcast_to(1.0 / np.asarray(length) ** 2, A.shape[1:])
+        return Posterior(A, Euclid(scale), model, variance)
+
+
+@dataclass(frozen=True)
+class _Scaled(Squares):
+    """Squared distances in another unit."""
+
+    squares: Squares
+    factor: float
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+        return self.factor * self.squares(A, B)
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return their gradients (n, k, m)."""
+        return self.factor * self.squares.slopes(A, B)
+
+
+def _median(D: FloatArray) -> float:
+    apart = D[D > 0]
+    return float(np.median(apart)) if len(apart) else 1.0
+
+
+def _regression(shape: Any, noise: bool, n_restarts: int, seed: int) -> MeasureGPRegressor:
+    kernel = ConstantKernel(1.0, VARIANCES) * shape
+    return MeasureGPRegressor(
+        kernel + WhiteKernel(1e-2, NOISE) if noise else kernel,
+        optimizer=careful_l_bfgs,
+        n_restarts_optimizer=integer(n_restarts, "n_restarts", low=0),
+        normalize_y=True,
+        random_state=seed,
+    )
+
+
+def _fitted(kernel: Any, noise: bool) -> tuple[float, Any]:
+    """Return the variance and the length scale of a fitted kernel."""
+    process = kernel.k1 if noise else kernel
+    return float(process.k1.constant_value), process.k2.length_scale

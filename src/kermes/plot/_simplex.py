@@ -1,0 +1,198 @@
+"""Regression of functions of probability vectors, with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._checks import integer, real
+from .._typing import AnyArray, ArrayLike, FloatArray
+from ..estimators._weights import WeightVectors
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..measures import Measures, as_measures
+from ._axes import panels, pyplot
+from ._classes import PALETTE
+from ._display import Display
+
+__all__ = ["SimplexDisplay"]
+
+#: Corners of the triangle: all mass at the first, second, third point.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
+
+
+@dataclass(eq=False, repr=False)
+class SimplexDisplay(Display):
+    """Predictions for all probability vectors on two or three points.
+
+    Two points: the mean against the weight of the first, with a band of the given level. Three: two triangles, the mean
+    and the standard deviation; a corner is all mass at one point. Observations are dots.
+
+    Parameters
+    ----------
+    points : ndarray of shape (k, d)
+        The support, k = 2 or 3.
+    weights : ndarray of shape (n, k)
+        Where predictions were made.
+    mean, std : ndarray of shape (n,)
+    level : float
+        Probability of the band.
+    observed : (weights, values), optional
+        Observations.
+    truth : ndarray of shape (n,), optional
+        True values.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib axes
+        One (two points) or two.
+    ax_ : the first of them
+    figure_ : matplotlib figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import EquivalentWassersteinGP, Measures, datasets, plot
+    >>> problem = datasets.simplex_problem("xiong")
+    >>> a = np.linspace(0.0, 1.0, 8)
+    >>> weights = np.column_stack([a, 1 - a])
+    >>> X, y = Measures.from_histograms(weights, [0.0, 1.0]), problem(weights)
+    >>> model = EquivalentWassersteinGP(random_state=0).fit(X, y)
+    >>> display = plot.SimplexDisplay.from_estimator(model, X, y, truth=problem)
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    level: float = 0.95
+    observed: tuple[FloatArray, FloatArray] | None = None
+    truth: FloatArray | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        support: ArrayLike | None = None,
+        truth: Callable[[FloatArray], FloatArray] | None = None,
+        level: float = 0.95,
+        resolution: int | None = None,
+        axes: Any = None,
+    ) -> SimplexDisplay:
+        """Predict on the whole simplex, and draw it.
+
+        Parameters
+        ----------
+        model : fitted regressor with ``predict(X, return_std=True)``
+            Such as ``EquivalentWassersteinGP`` or ``MeasureGPRegressor``.
+        X, y : Measures and array of shape (n,), optional
+            Observations.
+        support : array of shape (2,), (3,), (2, d) or (3, d), optional
+            The points; those of the model or of X by default.
+        truth : callable, optional
+            The function to be learned, of weights (n, k); drawn on the segment only.
+        level : float
+            Probability of the band.
+        resolution : int, optional
+            Steps along an edge; 200 on the segment and 40 on the triangle by default.
+        axes : matplotlib axes, or array of two, optional
+            Where to draw; a new figure by default.
+        """
+        if (X is None) != (y is None):
+            raise InvalidParameterError("`X` and `y` must be given together; one of them is None.")
+        measures = None if X is None else as_measures(X)
+        points = _support(model, measures, support)
+        level = real(level, "level", low=0.0, high=1.0, open_low=True)
+        steps = (200 if len(points) == 2 else 40) if resolution is None else integer(resolution, "resolution", low=2)
+        weights = _grid(len(points), steps)
+        mean, std = model.predict(Measures.from_histograms(weights, points), return_std=True)
+        observed = None if measures is None else (WeightVectors(points).rows(measures), _values(y, len(measures)))
+        true = None if truth is None else np.asarray(truth(weights), dtype=np.float64)
+        return cls(points, weights, mean, std, level, observed, true).plot(axes)
+
+    def plot(self, axes: Any = None) -> SimplexDisplay:
+        """Draw, on given axes or on a new figure."""
+        if len(self.points) == 2:
+            self.axes_ = np.array([self._open(axes, 5.8, 3.8)])
+            self._segment(self.ax_)
+            return self
+        self.figure_, cells = panels(1, 2, axes, 1.0, text=0.5) if axes is not None else self._two()
+        self.axes_ = cells.ravel()
+        self.ax_ = self.axes_[0]
+        self._triangle(self.axes_[0], self.mean, "mean")
+        self._triangle(self.axes_[1], self.std, "standard deviation")
+        return self
+
+    def _two(self) -> tuple[Any, AnyArray]:
+        figure, cells = pyplot().subplots(1, 2, figsize=(9.6, 4.0), squeeze=False, layout="constrained")
+        return figure, cells
+
+    def _segment(self, ax: Any) -> None:
+        from scipy.stats import norm
+
+        first, half = self.weights[:, 0], norm.ppf(0.5 + self.level / 2) * self.std
+        band = {"color": PALETTE[4], "alpha": 0.35, "linewidth": 0}
+        ax.fill_between(first, self.mean - half, self.mean + half, **band, label=f"{self.level:.0%} band")
+        if self.truth is not None:
+            ax.plot(first, self.truth, "--", color="0.25", linewidth=1.2, label="truth")
+        ax.plot(first, self.mean, color=PALETTE[0], linewidth=1.8, label="mean")
+        if self.observed is not None:
+            weights, values = self.observed
+            ax.plot(weights[:, 0], values, "o", color=PALETTE[1], markersize=5, label="observations", zorder=3)
+        ax.set(xlabel=f"weight at {_written(self.points[0])}", ylabel="value", xlim=(-0.01, 1.01))
+        ax.legend(frameon=False, fontsize=9)
+
+    def _triangle(self, ax: Any, values: FloatArray, name: str) -> None:
+        places = self.weights @ CORNERS
+        filled = ax.tricontourf(*places.T, values, levels=24, cmap="viridis" if name == "mean" else "cividis")
+        ax.figure.colorbar(filled, ax=ax, shrink=0.75, label=name)
+        if self.observed is not None:
+            ax.plot(*(self.observed[0] @ CORNERS).T, "o", color="white", markeredgecolor="black", markersize=4)
+        ax.plot(*CORNERS[[0, 1, 2, 0]].T, color="0.3", linewidth=1.0)
+        for corner, point, side in zip(CORNERS, self.points, ("top", "top", "bottom"), strict=True):
+            gap = -0.03 if side == "top" else 0.03
+            ax.text(corner[0], corner[1] + gap, _written(point), ha="center", va=side, fontsize=9)
+        ax.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.12, CORNERS[2, 1] + 0.12))
+        ax.set_axis_off()
+        ax.set_title(f"{name}; a corner: all mass there", fontsize=10)
+
+
+def _support(model: Any, X: Measures | None, support: ArrayLike | None) -> FloatArray:
+    """Return the two or three points: those given, those of the model, or those of X."""
+    if support is None:
+        support = getattr(model, "points_", None)
+    if support is None and X is not None:
+        support = np.unique(X.points, axis=0) if X.support is None else X.support.points
+    if support is None:
+        raise InvalidParameterError("`support` must be given: neither the model nor `X` tells the points.")
+    points: FloatArray = np.asarray(support, dtype=np.float64)
+    points = points[:, None] if points.ndim == 1 else points
+    if len(points) not in (2, 3):
+        raise UnsuitableDataError(f"weights on two or three points can be drawn; these are on {len(points)}.")
+    return points
+
+
+def _grid(k: int, steps: int) -> FloatArray:
+    """Return all weights on k points that are multiples of 1 / steps."""
+    if k == 2:
+        first = np.linspace(0.0, 1.0, steps + 1)
+        return np.column_stack([first, 1.0 - first])
+    i, j = (index.ravel() for index in np.indices((steps + 1, steps + 1)))
+    inside = i + j <= steps
+    return np.column_stack([i, j, steps - i - j])[inside] / steps
+
+
+def _values(y: Any, n: int) -> FloatArray:
+    values: FloatArray = np.asarray(y, dtype=np.float64)
+    if values.shape != (n,):
+        raise InvalidParameterError(f"`y` must hold {n} values, one per measure; got shape {values.shape}.")
+    return values
+
+
+def _written(point: FloatArray) -> str:
+    numbers = ", ".join(f"{coordinate:g}" for coordinate in point)
+    return numbers if len(point) == 1 else f"({numbers})"

@@ -1,0 +1,190 @@
+"""Distances shared by processes: each pair is computed once in all."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from tests.counted import Counted
+from tests.estimators.cases import clouds
+
+from kermes import (
+    DistanceMatrix,
+    DistanceToKernel,
+    Engine,
+    Measures,
+    divergences,
+    ground,
+    kernels,
+    pairwise,
+    precompute,
+)
+from kermes.divergences import Family
+from kermes.engine import _shared
+from kermes.measures import _origin
+
+N = 36
+ALL = N * (N - 1) // 2
+GAUSSIAN = ground.Gaussian(sigma=1.0)
+pytestmark = pytest.mark.skipif(_shared.fcntl is None, reason="no file locks on this system")
+
+
+@pytest.fixture
+def counted(tmp_path):
+    return Counted(GAUSSIAN, counter=str(tmp_path / "count"))
+
+
+@pytest.fixture(scope="module")
+def data():
+    """The measures, and classes; another root for every module, so that no memo knows it."""
+    return clouds(N, seed=11)
+
+
+def search(divergence, **options):
+    """Return a search over what follows the distances."""
+    model = make_pipeline(DistanceMatrix(divergence), DistanceToKernel(), SVC(kernel="precomputed"))
+    grid = {"distancetokernel__scale": [0.3, 1.0, 3.0], "svc__C": [1.0, 10.0]}
+    return GridSearchCV(model, grid, cv=3, **options)
+
+
+def test_one_process_pays_each_pair_once(counted, data):
+    search(counted).fit(*data)
+    assert counted.n_pairs == ALL
+
+
+def test_two_processes_pay_each_pair_once(counted, data):
+    found = search(counted, n_jobs=2).fit(*data)
+    assert counted.n_pairs == ALL
+    assert os.getpid() not in counted.processes, "the final fit reads what the workers computed"
+    alone = search(divergences.MMD(GAUSSIAN)).fit(*data)
+    assert_array_equal(found.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    D, info = pairwise(data[0], divergence=counted, return_info=True)
+    assert info.n_evaluated == 0
+    assert_allclose(D, pairwise(data[0], divergence=divergences.MMD(GAUSSIAN)), rtol=1e-12)
+
+
+def test_kernels_in_two_processes(counted, data):
+    model = SVC(kernel=kernels.Exponential(counted))
+    GridSearchCV(model, {"kernel__length_scale": [0.3, 1.0], "C": [1.0, 9.0]}, cv=3, n_jobs=2).fit(*data)
+    assert counted.n_pairs == ALL
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(None, None), (2, None), (None, 2)])
+def test_nested_cross_validation_pays_each_pair_once(counted, data, outer, inner):
+    scores = cross_val_score(search(counted, n_jobs=inner), *data, cv=3, n_jobs=outer)
+    assert counted.n_pairs == ALL
+    assert scores.mean() > 0.4
+
+
+def test_slices_of_a_collection_share_its_table(counted, data):
+    X, y = data
+    rows = np.r_[20:36, 0:10]
+    search(counted, n_jobs=2).fit(X[rows], y[rows])
+    assert counted.n_pairs == 26 * 25 // 2
+    search(counted, n_jobs=2).fit(X, y)
+    assert counted.n_pairs == ALL
+
+
+def test_distances_computed_before_the_search(counted, data):
+    X, y = data
+    pairwise(X, divergence=counted)
+    assert precompute(X, counted) is X
+    search(counted, n_jobs=2).fit(X, y)
+    assert counted.n_pairs == ALL
+    assert counted.processes == {os.getpid()}
+
+
+def test_precompute_takes_repeated_rows_and_arrays(counted):
+    points = np.random.default_rng(5).normal(size=(7, 2))
+    X = precompute(points, counted)
+    assert isinstance(X, Measures)
+    view = X[[3, 1, 3, 6]]
+    assert precompute(view, counted) is view
+    assert_array_equal(pairwise(view, divergence=counted), pairwise(X, divergence=counted)[np.ix_(*[[3, 1, 3, 6]] * 2)])
+    with pytest.raises(ValueError, match="`divergence` must be a divergence object"):
+        precompute(X, "wasserstein")
+
+
+def rows_of(X, divergence, engine=None):
+    return pairwise(X, divergence=divergence, engine=engine, return_info=True)[1].n_evaluated
+
+
+def test_workers_take_turns(counted):
+    """Many tasks on overlapping slices: no pair is computed twice, whoever is first."""
+    X = clouds(30, seed=12)[0]
+    parts = [np.random.default_rng(i).permutation(30)[:20] for i in range(8)]
+    evaluated = sum(Parallel(n_jobs=2)(delayed(rows_of)(X[part], counted) for part in parts))
+    pairs = {(min(i, j), max(i, j)) for part in parts for i in part for j in part if i != j}
+    assert evaluated == counted.n_pairs == len(pairs)
+
+
+def test_engines_without_memory_share_nothing(counted):
+    X = clouds(9, seed=13)[0]
+    assert sum(Parallel(n_jobs=2)(delayed(rows_of)(X, counted, Engine(memo=False)) for _ in range(3))) == 3 * 36
+    assert sum(Parallel(n_jobs=2)(delayed(rows_of)(X, counted, Engine(memo=100)) for _ in range(3))) == 3 * 36
+
+
+def test_no_room_on_the_disk(counted, monkeypatch):
+    X = precompute(clouds(5, seed=14)[0], counted)
+    X = pickle.loads(pickle.dumps(X))
+    monkeypatch.setattr(_shared.multiprocessing, "parent_process", lambda: object())
+    monkeypatch.setattr(_shared.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 10}))
+    other = divergences.MMD(ground.Gaussian(sigma=3.0))
+    assert _shared.shared_table(other, X, 5, 10**9) is None
+    assert _shared.shared_table(counted, X, 5, 10**9) is not None
+
+
+def test_a_model_outlives_the_session(counted, monkeypatch, tmp_path):
+    """A pickle from a process that is gone holds all it needs."""
+    X = precompute(clouds(6, seed=15)[0], counted)
+    D = pairwise(X, divergence=counted)
+    text = pickle.dumps(X[1:4])
+    assert str(Path(_origin.tempfile.gettempdir())).encode() not in text
+    monkeypatch.setattr(_origin.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert_array_equal(pairwise(pickle.loads(text), divergence=counted, engine=Engine()), D[1:4, 1:4])
+
+
+def test_interrupted_work_is_done_by_the_next(counted, monkeypatch):
+    X = clouds(12, seed=16)[0]
+    precompute(X[:8], counted)
+    with monkeypatch.context() as patch:
+        patch.setattr(Counted, "tile", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pairwise(X, divergence=counted)
+    before = counted.n_pairs
+    D = pairwise(X, divergence=counted)
+    assert counted.n_pairs - before == 66 - 28
+    assert_allclose(D, pairwise(X, divergence=divergences.MMD(GAUSSIAN)), rtol=1e-12)
+
+
+def test_identities_agree_between_processes():
+    table = np.array([[0.0, 2.0], [2.0, 0.0]])
+    assert _shared.identity(divergences.Precomputed(table)) == _shared.identity(divergences.Precomputed(table.tolist()))
+    assert _shared.identity(divergences.Precomputed(table)) != _shared.identity(divergences.Precomputed(2 * table))
+    assert _shared.identity(divergences.Wasserstein(p=2)) == _shared.identity(divergences.Wasserstein(p=np.float64(2)))
+    assert _shared.identity(divergences.MMD(GAUSSIAN)) != _shared.identity(Counted(GAUSSIAN))
+    home_made = divergences.ExponentialFamily(Family(lambda x: x, -1.0, 1.0))
+    assert " at 0x" in _shared.identity(home_made), "a lambda has no name that another process knows"
+    X = Measures.from_samples([[0.0], [0.5]])
+    assert _shared.publish(home_made, X, np.zeros((2, 2)), np.zeros((2, 2), np.uint8)) is False
+
+
+def test_files_end_with_the_process():
+    code = (
+        "import pickle, kermes; from kermes.measures import _origin\n"
+        "X = kermes.Measures.from_samples([[0.0], [1.0]])\n"
+        "kermes.precompute(X, kermes.divergences.Wasserstein())\n"
+        "print(X._root.origin_of(None).folder)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    folder = Path(out.stdout.strip())
+    assert folder.name.startswith("kermes-")
+    assert not folder.exists()
