@@ -7,25 +7,26 @@ from typing import Any
 
 import click
 
-from ..exceptions import InvalidParameterError
-from ._fit import require_labels
+from ._fit import model_notes, require_labels
 from ._learners import task_of
-from ._options import Command, Reading, as_json, data_argument, output, reads, seed_option
-from ._output import print_json, print_table, refuse_existing, say
+from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
+from ._output import print_json, refuse_existing, say
 
 
 @click.command(
     cls=Command,
     examples=[
-        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --html report.html",
+        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --budget 1min",
+        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
     ],
 )
 @data_argument()
 @reads()
+@click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
 @click.option(
     "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
 )
-@click.option("--budget", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after so long.")
+@click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also a report for a browser.")
 @seed_option
@@ -34,57 +35,56 @@ from ._output import print_json, print_table, refuse_existing, say
 def compare(
     data: Path,
     reading: Reading,
+    names: tuple[str, ...],
     task: str,
-    budget: float | None,
+    budget: str | None,
     cv: int,
     html: Path | None,
     seed: int,
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare kernels on labelled measures; print the leaderboard."""
-    from .. import persistence
+    """Compare kernels on labelled measures; print the leaderboard.
 
-    run = _function()
-    if html is not None:
+    Kernels that suit the data are chosen unless some are named. Scores are from nested cross-validation: what is
+    searched is searched within the training sets.
+    """
+    from .. import compare as run
+    from .. import persistence
+    from ..comparison import ComparisonInterrupted
+
+    if html is not None and not click.get_current_context().params["force"]:
         refuse_existing(html)
+    if output is not None:
+        persistence.require()
     reading, found = reading.fitted(data)
     labels = require_labels(found)
     task = task_of(labels) if task == "auto" else task
-    options = {} if budget is None else {"budget": budget}
-    result = run(found.measures, labels, task=task, cv=cv, random_state=seed, **options)
-    records = _records(result.table)
+    candidates: Any = [_candidate(name) for name in names] or "auto"
+    try:
+        result = run(found.measures, labels, task, candidates, cv, budget, seed)
+    except ComparisonInterrupted as interruption:
+        click.echo(interruption.comparison)  # what was finished
+        raise
+    if as_json:
+        print_json({"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output})
+    else:
+        click.echo(result)
     if html is not None:
         result.report(html)
+        say(f"Report written to {html}")
     if output is not None:
-        notes = {"reading": reading.notes() | ({"columns": list(found.columns)} if found.columns else {}), "task": task}
-        persistence.write(result.best_, output, notes)
-    if as_json:
-        print_json({"task": task, "table": records, "html": html, "output": output})
-        return
-    header = list(records[0])
-    print_table(f"{found.measures}, {task}", header, [[row[name] for name in header] for row in records])
-    for path in (html, output):
-        if path is not None:
-            say(f"Written to {path}")
+        persistence.write(result.best_, output, model_notes(reading, found, task))
+        say(f"Best model written to {output}")
 
 
-def _function() -> Any:
-    """Return ``kermes.compare``."""
-    import kermes
+def _candidate(name: str) -> Any:
+    """Return a named kernel as a candidate; the length scale of a distance is searched unless the name has it."""
+    from .. import naming
+    from ..comparison import Candidate
+    from ..kernels import Exponential
 
-    found = getattr(kermes, "compare", None)
-    if not callable(found):
-        raise InvalidParameterError("this version of kermes has no `compare` yet.")
-    return found
-
-
-def _records(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of a leaderboard: records, columns, or a data frame."""
-    if isinstance(table, (list, tuple)):
-        return [dict(row) if isinstance(row, dict) else row._asdict() for row in table]
-    if isinstance(table, dict):
-        return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    import narwhals as nw
-
-    return list(nw.from_native(table, eager_only=True).rows(named=True))
+    kernel = naming.kernel(name)
+    if isinstance(kernel, Exponential) and not {"length_scale", "power"} & naming.parse(name).options.keys():
+        return Candidate(name, kernel.divergence)
+    return Candidate(name, kernel=kernel)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ._options import Command, Reading, as_json, data_argument, output, reads
-from ._output import print_json, refuse_ending, say
+from ._output import print_json, refuse_ending
 
 ENDINGS = (".npz", ".csv", ".parquet")
 
@@ -38,4 +38,4 @@ def convert(data: Path, reading: Reading, output: Path, as_json: bool) -> None:
         labels = found.labels is not None
         print_json({"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": labels, "output": str(output)})
         return
-    say(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")
+    click.echo(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._learners import task_of, with_length_scale
 from ._options import Command, Name, Reading, as_json, data_argument, reads, seed_option
-from ._output import number, print_json, print_table
+from ._output import number, print_facts, print_json, print_table
 
 #: Coordinates whose deviations differ by more than this factor should be standardised.
 UNEQUAL = 10.0
@@ -32,7 +32,8 @@ UNEQUAL = 10.0
 def diagnose(data: Path, reading: Reading, kernel: str, most: int, seed: int, as_json: bool) -> None:
     """Look at the data: sizes, masses, duplicates, spectrum.
 
-    Also the length scale to start with, and the error of the nearest neighbour if there are labels."""
+    Also the length scale to start with, and the error of the nearest neighbour if there are labels.
+    """
     _, found = reading.fitted(data)
     X, labels = found.measures, found.labels
     facts = _facts(X) | {"labels": _labels(labels)}
@@ -45,15 +46,11 @@ def diagnose(data: Path, reading: Reading, kernel: str, most: int, seed: int, as
     if as_json:
         print_json({"data": facts, "coordinates": coordinates, "kernel": judged, "advice": advice})
         return
-    print_table(
-        str(X), ("", ""), [(name, number(value)) for name, value in facts.items() if value is not None], right=9
-    )
+    print_facts(str(X), facts)
     header = ("coordinate", "least", "mean", "largest", "deviation")
     print_table("", header, [(c["name"], c["least"], c["mean"], c["largest"], c["deviation"]) for c in coordinates])
     title = f"Kernel on {len(drawn)} measures" if len(drawn) < len(X) else "Kernel"
-    print_table(
-        title, ("", ""), [(name, number(value)) for name, value in judged.items() if value is not None], right=9
-    )
+    print_facts(title, judged)
     for line in advice:
         click.echo(f"- {line}")
 

@@ -11,7 +11,10 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads
-from ._output import MATRICES, number, print_json, refuse_ending, say, write_matrix
+from ._output import MATRICES, print_facts, print_json, refuse_ending, remove_store, write_matrix
+
+#: Measures up to which a matrix is summarised.
+LARGEST = 5000
 
 
 @click.command(
@@ -44,27 +47,23 @@ def distances(
 
     refuse_ending(output, MATRICES)
     if resume and output.suffix != ".zarr":
-        raise InvalidParameterError(
-            "`resume` (--resume) goes on with a .zarr; other files are written at the end only."
-        )
+        raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
     _, found = reading.fitted(data)
     engine = _engine(output, scheduler, resume)
     D, info = pairwise(
         found.measures, divergence=naming.divergence(divergence), engine=engine, squared=squared, return_info=True
     )
-    write_matrix(D, found.keys, found.by, "distances", output)
-    off = D[np.triu_indices(len(D), 1)] if len(D) > 1 else np.zeros(1)
+    if isinstance(D, np.ndarray):  # otherwise the engine has stored them
+        write_matrix(D, found.keys, found.by, "distances", output)
     summary = {
-        "measures": len(D),
+        "measures": len(found.measures),
         "pairs": info.n_evaluated,
         "unconverged": info.n_unconverged,
         "seconds": info.seconds,
-        "smallest": off.min(),
-        "median": np.median(off),
-        "largest": off.max(),
+        **_spread(D),
         "output": str(output),
     }
-    _report(summary, as_json, f"{found.measures}, {number(info.seconds)} s")
+    _report(summary, as_json, str(found.measures))
 
 
 @click.command(
@@ -110,18 +109,25 @@ def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: 
 
 
 def _engine(output: Path, scheduler: str | None, resume: bool) -> Any:
-    """Return the engine of the options; a store and a cluster where the engine knows them."""
+    """Return the engine of the options; distances go straight to a .zarr where the engine has a store."""
     from .. import Engine
 
-    known = inspect.signature(Engine).parameters
-    options: dict[str, Any] = {}
-    if scheduler is not None:
-        options["executor"] = _client(scheduler)
-    if "store" in known and output.suffix == ".zarr":
-        options |= {"store": output, "resume": resume}
+    options: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
+    if "store" in inspect.signature(Engine).parameters and output.suffix == ".zarr":
+        if not resume:
+            remove_store(output)  # it is here only if --force allows it
+        options |= {"store": str(output), "resume": resume}
     elif resume:
         raise InvalidParameterError("`resume` (--resume) needs an engine with a store, which this version lacks.")
     return Engine(**options)
+
+
+def _spread(D: Any) -> dict[str, float]:
+    """Return the smallest, median and largest distance between two measures, of matrices that fit in memory."""
+    if not 1 < len(D) <= LARGEST:
+        return {}
+    off = np.asarray(D)[np.triu_indices(len(D), 1)]
+    return {"smallest": float(off.min()), "median": float(np.median(off)), "largest": float(off.max())}
 
 
 def _client(address: str) -> Any:
@@ -134,11 +140,8 @@ def _client(address: str) -> Any:
     return Client(address, timeout=10)  # type: ignore[no-untyped-call]
 
 
-def _report(summary: dict[str, Any], as_json: bool, first: str) -> None:
+def _report(summary: dict[str, Any], as_json: bool, title: str) -> None:
     if as_json:
         print_json(summary)
-        return
-    say(first)
-    for name, value in summary.items():
-        if value is not None:
-            say(f"  {name}: {number(value)}")
+    else:
+        print_facts(title, summary)

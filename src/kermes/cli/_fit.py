@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
-from ._output import print_json, say
+from ._output import print_json
 
 
 @click.command(
@@ -57,17 +57,11 @@ def fit(
     if task == "regression" and labels.dtype.kind not in "biuf":
         raise InvalidParameterError("`task` (--task) regression needs labels that are numbers.")
     if not as_json:
-        say(f"{found.measures}, {_described(labels, task)}")
+        click.echo(f"{found.measures}, {_described(labels, task)}")
     started = time.perf_counter()
     fitted = _learners.fit(found.measures, labels, task, learner, kernel, seed)
     seconds = time.perf_counter() - started
-    notes = {
-        "reading": reading.notes() | {"columns": list(found.columns)} if found.columns else reading.notes(),
-        "task": task,
-        "kernel": kernel,
-        "scores": fitted.scores.tolist(),
-    }
-    persistence.write(fitted.model, output, notes)
+    persistence.write(fitted.model, output, model_notes(reading, found, task))
     summary = {
         "measures": len(labels),
         "task": task,
@@ -84,12 +78,20 @@ def fit(
         print_json(summary)
         return
     tried = f", the best of {fitted.settings} settings" if fitted.settings > 1 else ""
-    say(
+    click.echo(
         f"{fitted.score_name} {fitted.scores.mean():.3f} ± {fitted.scores.std():.3f} in {len(fitted.scores)}-fold "
         f"cross-validation{tried}{_baseline(labels, task)}"
     )
-    say(f"{' '.join(repr(fitted.model).split())}")
-    say(f"Written to {output} in {seconds:.1f} s; use it: kermes predict {output} NEW_DATA")
+    click.echo(" ".join(repr(fitted.model).split()))
+    if hasattr(fitted.model, "log_marginal_likelihood_value_"):
+        click.echo(f"Kernel after the fit: {fitted.model.kernel_}")
+    click.echo(f"Written to {output} in {seconds:.1f} s; use it: kermes predict {output} NEW_DATA")
+
+
+def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
+    """Return what a model file keeps besides the model: how to read new data, and the task."""
+    columns = {"columns": list(data.columns)} if data.columns else {}
+    return {"reading": reading.notes() | columns, "task": task}
 
 
 def require_labels(data: Any) -> Any:

@@ -31,6 +31,15 @@ def refuse_existing(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r}; make it first.")
 
 
+def remove_store(path: Path) -> None:
+    """Remove a folder of Zarr, and no other folder."""
+    if not path.exists():
+        return
+    if not any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
+        raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder; it is left alone.")
+    shutil.rmtree(path)
+
+
 def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:
     """Refuse a kind of file that cannot be written, before any work."""
     if path is not None and path.suffix not in endings:
@@ -48,13 +57,13 @@ def print_json(content: Any) -> None:
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], right: int = 1) -> None:
-    """Print a table; columns from number ``right`` on are numbers, aligned to the right."""
+    """Print a title and a table; columns from number ``right`` on are numbers, aligned to the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
         table.add_column(name, justify="right" if i >= right else "left", overflow="fold")
     for row in rows:
@@ -62,7 +71,18 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     console = Console()
     if not console.is_terminal:
         console = Console(width=140, file=sys.stdout)
+    if title:
+        click.echo(title)
     console.print(table)
+
+
+def print_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """Print names and values in two columns; what is None is left out."""
+    shown = {name: number(value) for name, value in facts.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    click.echo(title)
+    for name, text in shown.items():
+        click.echo(f"  {name.ljust(width)}  {text}")
 
 
 def number(value: Any) -> str:
@@ -119,8 +139,7 @@ def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
         group = zarr.open_group(str(folder / "new"), mode="w")
         group.create_array(name, data=np.asarray(matrix))
         group.attrs["keys"] = _plain(keys)
-        if path.exists():
-            path.rename(folder / "old")
+        remove_store(path)
         (folder / "new").rename(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -72,7 +72,12 @@ class Packed:
         return len(self.offsets) - 1
 
     def __getstate__(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return what a model file keeps: the arrays, and nothing of this process."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "origin"}
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle for another process, which is told where the measures come from."""
+        return object.__new__, (Packed,), self.__getstate__() | {"origin": self.origin_of(None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
@@ -103,9 +108,6 @@ class Packed:
         """Return where measures of this collection come from, for the processes they are sent to."""
         whole = self.origin or Origin(session(), self.fingerprint, len(self), np.arange(len(self)))
         return whole if rows is None else whole.take(rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "origin": self.origin_of(None)}
 
     def digests(self) -> Iterator[bytes]:
         """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""
