@@ -21,7 +21,8 @@ from tests.estimators.cases import clouds
 from tests.test_public_api import HEAVY
 
 import kermes
-from kermes import Engine, Measures, clustering, definiteness, divergences, ground, kernels, pairwise, persistence
+from kermes import Engine, Measures, clustering, definiteness, divergences, embeddings, ground, kernels, persistence
+from kermes.comparison import Candidate, CandidateModel
 from kermes.estimators import (
     KernelFeatures,
     LSSVMClassifier,
@@ -99,27 +100,55 @@ def test_every_model_comes_back_with_the_same_bits(name, tmp_path):
 
 ESTIMATORS = [
     thing
-    for thing in (getattr(kermes, name) for name in sorted(kermes.__all__))
+    for package in (kermes, embeddings)
+    for thing in (getattr(package, name) for name in sorted(package.__all__))
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 ]
+#: Parameters without which an estimator cannot be fitted to measures.
+NEEDED = {"MeasureGPRegressor": {"kernel": SLICED}, "MapPoints": {"transformer": StandardScaler()}}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)
 def test_every_estimator_that_is_promised_comes_back(estimator, tmp_path):
     bins = np.random.default_rng(0).uniform(0.1, 1.0, (12, 3))
     Z = Measures.from_histograms(bins, [0.0, 1.0, 2.0])
-    if estimator is kermes.DistanceToKernel:  # it takes distances
-        Z = pairwise(Z, divergence=divergences.Wasserstein())
-    needed = {MeasureGPRegressor: {"kernel": SLICED}, kermes.MapPoints: {"transformer": StandardScaler()}}
+    if estimator.__name__ == "DistanceToKernel":
+        Z = kermes.pairwise(Z, divergence=divergences.Wasserstein())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # three bins and noise: whatever the fit says of them
-        model = estimator(**needed.get(estimator, {})).fit(Z, np.arange(12) % 3 * 1.0)
+        model = estimator(**NEEDED.get(estimator.__name__, {})).fit(Z, np.arange(12) % 3 * 1.0)
         back = round_trip(model, tmp_path)
         method = "predict" if hasattr(model, "predict") else "transform"
-        found, expected = getattr(back, method)(Z), getattr(model, method)(Z)
-        if isinstance(found, Measures):
-            found, expected = found.points, expected.points
-        assert_array_equal(found, expected)
+        ours, theirs = getattr(back, method)(Z), getattr(model, method)(Z)
+    if isinstance(theirs, Measures):
+        ours, theirs = ours.points, theirs.points
+    assert_array_equal(ours, theirs)
+
+
+def test_the_best_of_a_comparison_comes_back(tmp_path):
+    names = {"svc": None, "knn": "knn", "lssvm": "lssvm"}
+    for name, learner in names.items():
+        candidate = Candidate(name, divergences.SlicedWasserstein(n_slices=5), learner=learner)
+        model = CandidateModel(candidate, engine=Engine("serial")).fit(X, NAMES)
+        assert_array_equal(round_trip(model, tmp_path).predict(X), model.predict(X))
+    gp = CandidateModel(Candidate("gp", divergences.Euclidean(), learner="gp"), "regression").fit(X, TARGETS)
+    assert_array_equal(round_trip(gp, tmp_path).predict(X), gp.predict(X))
+
+
+def test_engines_with_a_store_are_refused(tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor(kernels.Exponential(divergences.Euclidean(), engine=Engine("serial"))), path)
+
+    def give_a_store(node):
+        if isinstance(node, dict) and node.get("__class__") == "Engine":
+            executor = node["content"]["content"]["executor"]
+            node["content"]["content"]["store"] = executor | {"content": '"elsewhere"', "__id__": 1}
+        for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            give_a_store(item)
+
+    tamper(path, give_a_store)
+    with pytest.raises(InvalidFileError, match="an engine with a store"):
+        kermes.load(path)
 
 
 def test_clusters_repairs_and_histograms(tmp_path):

@@ -81,7 +81,7 @@ class Entry:
     def summary(self) -> str:
         """The first line of the class's documentation."""
         first = (inspect.getdoc(self.cls) or "").splitlines()[0]
-        return f"In the feature space of a point kernel: {first[0].lower()}{first[1:]}" if self.featured else first
+        return f"{first.removesuffix('.')}, in the feature space of a point kernel." if self.featured else first
 
     @property
     def parameters(self) -> dict[str, Any]:

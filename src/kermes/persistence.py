@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import zipfile
 from importlib.metadata import version
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from ._atomic import whole
 from ._checks import missing
 from .exceptions import InvalidFileError, InvalidParameterError
 
-__all__ = ["ModelFile", "load", "read", "save", "write"]
+__all__ = ["ModelFile", "load", "read", "require", "save", "write"]
 
 FORMAT = 1
 PACKAGES = ("kermes", "scikit-learn", "numpy", "scipy")
 
 #: Packages of kermes whose estimators, divergences, costs, point kernels and kernels may be in a model.
-LAYERS = ("ground", "divergences", "kernels", "definiteness", "estimators", "clustering")
+LAYERS = (
+    "ground",
+    "divergences",
+    "kernels",
+    "definiteness",
+    "estimators",
+    "embeddings",
+    "clustering",
+    "optimization",
+    "comparison",
+)
 #: What models hold besides estimators, divergences, costs, point kernels and kernels.
 PARTS = {
     "kermes._table.Table",
+    "kermes.comparison._candidate.Candidate",
+    "kermes.comparison._candidate.Plan",
+    "kermes.comparison._learners.Learner",
+    "kermes.comparison._search.Fitted",
+    "kermes.comparison._search.Setting",
     "kermes.definiteness._spectrum.Spectrum",
     "kermes.divergences.family.Family",
     "kermes.engine._engine.Engine",
@@ -117,6 +134,10 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
             f"`model` holds {strangers[0]}, which a model file must not hold. Only parts of kermes, scikit-learn and "
             "NumPy are saved, no functions or classes of your own."
         )
+    if _has_store(_schema(BytesIO(data))):
+        raise InvalidParameterError(
+            "`model` has an engine with a store, a path that means nothing elsewhere. Remove it."
+        )
     with whole(path) as temporary:
         temporary.write_bytes(data)
 
@@ -133,6 +154,8 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     except Exception as error:
         raise InvalidFileError(f"{name!r} is not a model file, or it is damaged ({error}).") from error
     strangers = _strangers(found)
+    if _has_store(_schema(path)):
+        raise InvalidFileError(f"{name!r} has an engine with a store, which would write to a path of its own choice.")
     if strangers:
         raise InvalidFileError(
             f"{name!r} holds {strangers[0]}, which is not a part of a model; the file is refused and nothing of it "
@@ -151,8 +174,31 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(content["model"], content["versions"], content["notes"])
 
 
+def require() -> None:
+    """Raise the error of a missing skops now, before the work whose result is to be saved."""
+    _skops()
+
+
 def _unreadable(name: str, error: Exception) -> str:
     return f"{name!r} cannot be read: {type(error).__name__}: {error}. Is it damaged, or from another version?"
+
+
+def _schema(file: Any) -> Any:
+    """Return the description of the objects in a file."""
+    with zipfile.ZipFile(file) as archive:
+        return json.loads(archive.read("schema.json"))
+
+
+def _has_store(node: Any) -> bool:
+    """Whether an engine below this node of a description has a store."""
+    if isinstance(node, list):
+        return any(map(_has_store, node))
+    if not isinstance(node, dict):
+        return False
+    if node.get("__class__") == "Engine":
+        store = node.get("content", {}).get("content", {}).get("store", {})
+        return bool(store.get("content", "null") != "null")
+    return any(map(_has_store, node.values()))
 
 
 def _strangers(names: list[str]) -> list[str]:

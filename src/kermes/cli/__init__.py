@@ -1,6 +1,7 @@
 """The command line: click commands around the public API, no numerics.
 
-``_main`` the group and what every command shares · ``_demo`` ``kermes demo``.
+``_main`` the group, its errors and exit codes · ``_options`` and ``_output`` what commands share · ``_learners`` what
+``kermes fit`` fits · every other file the command of its name.
 """
 
 from __future__ import annotations

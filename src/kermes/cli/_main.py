@@ -1,37 +1,127 @@
-"""The ``kermes`` command: errors of one line, Ctrl-C without a traceback."""
+"""The ``kermes`` command: errors of a line or two, exit codes that mean something, Ctrl-C without a traceback."""
 
 from __future__ import annotations
 
-import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from ..exceptions import KermesError
+from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesError, UnsuitableDataError
+from ._cluster import cluster
+from ._compare import compare
+from ._completion import completion
+from ._convert import convert
 from ._demo import demo
+from ._diagnose import diagnose
+from ._distances import distances, gram
+from ._fit import fit
+from ._list import list_names
+from ._predict import predict
 from ._reproduce import reproduce
+
+FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+#: Errors that the user can mend by other data or options.
+MENDABLE = (
+    InvalidFileError,
+    InvalidMeasureError,
+    InvalidParameterError,
+    UnsuitableDataError,
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 
 
 class Group(click.Group):
-    """A group whose commands report kermes' own errors in one line and exit with status 1."""
+    """A group that lists its commands in the order in which they were added, and explains errors in a line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of their use, not of the alphabet."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command; guess what was meant by a name that is none."""
+        from difflib import get_close_matches
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], self.commands, n=1)
+            if not close or "mean" in error.message:  # newer versions of click guess themselves
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; ``--debug`` lets errors through with their traceback."""
         if ctx.params.get("debug"):
             return super().invoke(ctx)
         try:
-            return super().invoke(ctx)
+            with _short_warnings():
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+        except MENDABLE as error:
+            click.echo(f"Error: {_text(error)}", err=True)
+            ctx.exit(BAD_INPUT)
         except (KermesError, OSError) as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(1)
+            click.echo(f"Error: {_text(error)}", err=True)
+            ctx.exit(FAILURE)
+        except Exception as error:
+            click.echo(f"Error: {type(error).__name__}: {_text(error)}", err=True)
+            click.echo("The traceback: kermes --debug COMMAND ...", err=True)
+            ctx.exit(FAILURE)
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+def _text(error: BaseException) -> str:
+    """Return the message on one line; of errors of the operating system with the name of the file."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def _short_warnings() -> Iterator[None]:
+    """Print warnings as one line without the place in the code."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 interrupted.",
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(package_name="kermes", prog_name="kermes")
 def main(debug: bool) -> None:
-    """Distances and kernels between measures: images, histograms, point clouds, bags of features."""
+    """Distances and kernels between measures: images, histograms, point clouds."""
 
 
-main.add_command(demo)
-main.add_command(reproduce)
+for command in (
+    demo,
+    list_names,
+    diagnose,
+    compare,
+    fit,
+    predict,
+    cluster,
+    distances,
+    gram,
+    convert,
+    reproduce,
+    completion,
+):
+    main.add_command(command)

@@ -153,7 +153,8 @@ def _labels(table: Any, by: str, label: str) -> AnyArray:
     if gaps.any():
         row = int(np.flatnonzero(gaps)[0])
         raise InvalidMeasureError(
-            f"measure {keys[codes[row]]!s} has no value in the column {label!r} (row {row}); each needs a label."
+            f"measure {keys[codes[row]]!s} has no value in the column {label!r} (row {row}); every measure needs a "
+            "label."
         )
     values = values.astype(str) if values.dtype == object else values
     first = np.unique(codes, return_index=True)[1]

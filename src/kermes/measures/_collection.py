@@ -224,7 +224,11 @@ class Measures:
         return left, right
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the rows of a view only, not the collection it was sliced from; but remember which rows they are."""
+        """Give model files the rows of a view only, not the collection it was sliced from."""
+        return Measures, (self._packed,)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the same for another process; it is told which rows of which collection they are."""
         packed = self._packed
         if self._rows is not None:
             packed = replace(packed, origin=self._root.origin_of(self._rows))

@@ -72,12 +72,12 @@ class Packed:
         return len(self.offsets) - 1
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a model file keeps; of what use would another process's session be there?"""
-        return {**{item.name: getattr(self, item.name) for item in fields(self)}, "origin": None}
+        """Return what a model file keeps: the arrays, and nothing of this process."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "origin"}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the origin: processes find each other's distances by it."""
-        return _restored, ({**self.__getstate__(), "origin": self.origin_of(None)},)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle for another process, which is told where the measures come from."""
+        return object.__new__, (Packed,), self.__getstate__() | {"origin": self.origin_of(None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
@@ -128,9 +128,3 @@ class Packed:
             None if self.atoms is None else self.atoms[index],
             None if self.keys is None else self.keys[rows],
         )
-
-
-def _restored(state: dict[str, Any]) -> Packed:
-    packed = Packed.__new__(Packed)
-    packed.__setstate__(state)
-    return packed

@@ -1,0 +1,90 @@
+"""``kermes compare``: many kernels on one file of labelled measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ._fit import model_notes, require_labels
+from ._learners import task_of
+from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
+from ._output import print_json, refuse_existing, say
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --budget 1min",
+        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
+    ],
+)
+@data_argument()
+@reads()
+@click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
+@click.option(
+    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
+)
+@click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also a report for a browser.")
+@seed_option
+@output("Where the best model goes.")
+@as_json
+def compare(
+    data: Path,
+    reading: Reading,
+    names: tuple[str, ...],
+    task: str,
+    budget: str | None,
+    cv: int,
+    html: Path | None,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare kernels on labelled measures; print the leaderboard.
+
+    Kernels that suit the data are chosen unless some are named. Scores are from nested cross-validation: what is
+    searched is searched within the training sets.
+    """
+    from .. import compare as run
+    from .. import persistence
+    from ..comparison import ComparisonInterrupted
+
+    if html is not None and not click.get_current_context().params["force"]:
+        refuse_existing(html)
+    if output is not None:
+        persistence.require()
+    reading, found = reading.fitted(data)
+    labels = require_labels(found)
+    task = task_of(labels) if task == "auto" else task
+    candidates: Any = [_candidate(name) for name in names] or "auto"
+    try:
+        result = run(found.measures, labels, task, candidates, cv, budget, seed)
+    except ComparisonInterrupted as interruption:
+        click.echo(interruption.comparison)  # what was finished
+        raise
+    if as_json:
+        print_json({"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output})
+    else:
+        click.echo(result)
+    if html is not None:
+        result.report(html)
+        say(f"Report written to {html}")
+    if output is not None:
+        persistence.write(result.best_, output, model_notes(reading, found, task))
+        say(f"Best model written to {output}")
+
+
+def _candidate(name: str) -> Any:
+    """Return a named kernel as a candidate; the length scale of a distance is searched unless the name has it."""
+    from .. import naming
+    from ..comparison import Candidate
+    from ..kernels import Exponential
+
+    kernel = naming.kernel(name)
+    if isinstance(kernel, Exponential) and not {"length_scale", "power"} & naming.parse(name).options.keys():
+        return Candidate(name, kernel.divergence)
+    return Candidate(name, kernel=kernel)

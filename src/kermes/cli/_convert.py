@@ -1,0 +1,41 @@
+"""``kermes convert``: any input to measures in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._options import Command, Reading, as_json, data_argument, output, reads
+from ._output import print_json, refuse_ending
+
+ENDINGS = (".npz", ".csv", ".parquet")
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "kermes convert cells.csv --by patient --columns cd4,cd8 --label sick -o cells.npz",
+        "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
+    ],
+)
+@data_argument()
+@reads()
+@output("Where to: .npz (measures), .csv or .parquet (one row per atom).", required=True)
+@as_json
+def convert(data: Path, reading: Reading, output: Path, as_json: bool) -> None:
+    """Turn tables, images, IDX files into measures, and back.
+
+    An .npz is read by every command and by Measures.load; labels are kept.
+    """
+    from ..files import write
+
+    refuse_ending(output, ENDINGS)
+    _, found = reading.fitted(data)
+    write(found, output)
+    X = found.measures
+    if as_json:
+        labels = found.labels is not None
+        print_json({"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": labels, "output": str(output)})
+        return
+    click.echo(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")

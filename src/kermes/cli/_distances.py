@@ -1,0 +1,147 @@
+"""``kermes distances`` and ``kermes gram``: matrices into files."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..exceptions import InvalidParameterError
+from ._options import Command, Name, Reading, as_json, data_argument, output, reads
+from ._output import MATRICES, print_facts, print_json, refuse_ending, remove_store, write_matrix
+
+#: Measures up to which a matrix is summarised.
+LARGEST = 5000
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "kermes distances cells.csv --by patient --columns cd4,cd8 -d wasserstein:p=1 -o d.npy",
+        "kermes distances digits.npz --divergence sinkhorn:epsilon=0.4 -o d.csv",
+    ],
+)
+@data_argument()
+@reads(labels=False)
+@click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
+@click.option("--squared", is_flag=True, help="Squared distances.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
+@click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
+@output("Where to: .npy, .npz, .csv or .zarr.", required=True)
+@as_json
+def distances(
+    data: Path,
+    reading: Reading,
+    divergence: str,
+    squared: bool,
+    scheduler: str | None,
+    resume: bool,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Compute the distances between all measures of a file."""
+    from .. import naming, pairwise
+
+    refuse_ending(output, MATRICES)
+    if resume and output.suffix != ".zarr":
+        raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
+    _, found = reading.fitted(data)
+    engine = _engine(output, scheduler, resume)
+    D, info = pairwise(
+        found.measures, divergence=naming.divergence(divergence), engine=engine, squared=squared, return_info=True
+    )
+    if isinstance(D, np.ndarray):  # otherwise the engine has stored them
+        write_matrix(D, found.keys, found.by, "distances", output)
+    summary = {
+        "measures": len(found.measures),
+        "pairs": info.n_evaluated,
+        "unconverged": info.n_unconverged,
+        "seconds": info.seconds,
+        **_spread(D),
+        "output": str(output),
+    }
+    _report(summary, as_json, str(found.measures))
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "kermes gram cells.csv --by patient --columns cd4,cd8 -k mmd:sigma=1 -o k.npy",
+        "kermes gram digits.npz --kernel kigv:eta=0.01,sigma=1 -o k.npz",
+    ],
+)
+@data_argument()
+@reads(labels=False)
+@click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
+@click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")
+@output("Where to: .npy, .npz, .csv or .zarr.", required=True)
+@as_json
+def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: Path, as_json: bool) -> None:
+    """Compute the Gram matrix of a kernel; is it definite?
+
+    Without a length scale in the name of the kernel, the median distance is taken.
+    """
+    from .. import definiteness
+    from ._learners import with_length_scale
+
+    refuse_ending(output, MATRICES)
+    _, found = reading.fitted(data)
+    chosen = with_length_scale(kernel, found.measures)
+    K = chosen(found.measures)
+    spectrum = definiteness.spectrum(K)
+    if repair is not None:
+        K = definiteness.repair(K, repair)
+    write_matrix(K, found.keys, found.by, "gram", output)
+    summary = {
+        "measures": len(K),
+        "kernel": repr(chosen),
+        "verdict": spectrum.verdict,
+        "smallest eigenvalue": spectrum.min,
+        "largest eigenvalue": spectrum.max,
+        "negative mass": spectrum.negative_mass,
+        "repair": repair,
+        "output": str(output),
+    }
+    _report(summary, as_json, str(found.measures))
+
+
+def _engine(output: Path, scheduler: str | None, resume: bool) -> Any:
+    """Return the engine of the options; distances go straight to a .zarr where the engine has a store."""
+    from .. import Engine
+
+    options: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
+    if "store" in inspect.signature(Engine).parameters and output.suffix == ".zarr":
+        if not resume:
+            remove_store(output)  # it is here only if --force allows it
+        options |= {"store": str(output), "resume": resume}
+    elif resume:
+        raise InvalidParameterError("`resume` (--resume) needs an engine with a store, which this version lacks.")
+    return Engine(**options)
+
+
+def _spread(D: Any) -> dict[str, float]:
+    """Return the smallest, median and largest distance between two measures, of matrices that fit in memory."""
+    if not 1 < len(D) <= LARGEST:
+        return {}
+    off = np.asarray(D)[np.triu_indices(len(D), 1)]
+    return {"smallest": float(off.min()), "median": float(np.median(off)), "largest": float(off.max())}
+
+
+def _client(address: str) -> Any:
+    from .._checks import missing
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise missing("distributed", "distributed", "A Dask scheduler") from None
+    return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+
+
+def _report(summary: dict[str, Any], as_json: bool, title: str) -> None:
+    if as_json:
+        print_json(summary)
+    else:
+        print_facts(title, summary)

@@ -1,0 +1,103 @@
+"""``kermes list``: the names of divergences and kernels, read from the classes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import click
+
+from ._options import Command, as_json
+from ._output import print_json, print_table
+
+
+@click.command(
+    "list",
+    cls=Command,
+    examples=[
+        "kermes list",
+        "kermes list sinkhorn mmd",
+    ],
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@as_json
+def list_names(names: tuple[str, ...], as_json: bool) -> None:
+    """List divergences and kernels: parameters, what is proved.
+
+    A name is followed by its parameters: sinkhorn:epsilon=0.4,cost=euclidean. Every divergence d is a kernel too,
+    exp(-(d / length_scale)^power / 2). "Definite up to" is the largest power for which that kernel is proved positive
+    definite, on the line and in the plane; ? is unknown.
+    """
+    from .. import naming
+    from .._checks import choice
+
+    entries = list(naming.entries())
+    for name in names:
+        choice(name, "name", [entry.name for _, entry in entries])
+    chosen = [(kind, entry) for kind, entry in entries if not names or entry.name in names]
+    records = [_record(kind, entry) for kind, entry in chosen]
+    if as_json:
+        print_json(records)
+        return
+    for kind, header in (("divergence", ("metric", "definite up to")), ("kernel", ("definite",))):
+        rows = [
+            (r["name"], r["summary"], _written(r["parameters"]), *(_claim(r[name]) for name in header))
+            for r in records
+            if r["kind"] == kind
+        ]
+        if rows:
+            print_table(f"{kind.capitalize()}s", (kind, "", "parameters", *header), rows, right=9)
+    if names:
+        for r in records:
+            click.echo(f"Example: {r['example']}")
+
+
+def _record(kind: str, entry: Any) -> dict[str, Any]:
+    """Return what is known of one name."""
+    from .. import naming
+
+    found = {
+        "name": entry.name,
+        "kind": kind,
+        "class": f"kermes.{kind}s.{entry.cls.__name__}",
+        "summary": entry.summary,
+        "parameters": _parameters(entry),
+        "example": entry.example,
+    }
+    made = getattr(naming, kind)(entry.example)
+    if kind == "kernel":
+        return found | {"definite": {"line": made.is_positive_definite(1), "plane": made.is_positive_definite(2)}}
+    claims = {"line": made.claims(1), "plane": made.claims(2)}
+    return found | {
+        "metric": {where: claim.metric for where, claim in claims.items()},
+        "definite up to": {where: claim.negative_type for where, claim in claims.items()},
+        "reason": {where: claim.reason for where, claim in claims.items()},
+    }
+
+
+def _parameters(entry: Any) -> dict[str, Any]:
+    """Return the parameters with their defaults as text; None where one must be given."""
+    found: dict[str, Any] = {}
+    for name, default in entry.parameters.items():
+        if default is inspect.Parameter.empty:
+            found[name] = None
+        else:
+            plain = isinstance(default, (bool, int, float, str, type(None)))
+            found[name] = str(default if plain else type(default).__name__).lower()
+    inner = [name for name, owner in entry.accepted.items() if owner]
+    return found | dict.fromkeys(inner, "")
+
+
+def _written(parameters: dict[str, Any]) -> str:
+    """Return ``epsilon=?, cost=euclidean, scale``: ? must be given."""
+    shown = [
+        f"{name}=?" if value is None else f"{name}={value}" if value else name for name, value in parameters.items()
+    ]
+    return ", ".join(shown)
+
+
+def _claim(claim: dict[str, Any]) -> str:
+    """Return one word where line and plane agree, otherwise both."""
+    words = {None: "?", True: "yes", False: "no"}
+    line, plane = (words.get(v, v) if isinstance(v, (bool, type(None))) else f"{v:g}" for v in claim.values())
+    return str(line) if line == plane else f"{line} / {plane}"

@@ -1,0 +1,235 @@
+"""Options that commands share: where data come from, names of kernels, where results go."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ._output import refuse_existing
+
+Function = Callable[..., Any]
+
+#: Options of :class:`Reading` that only tables have, and only images.
+OF_TABLES = ("by", "columns", "weights", "drop_missing")
+OF_IMAGES = ("threshold", "binary", "spacing", "invert")
+
+
+DATA = """DATA is a table with a row for each point (.csv, .tsv, .parquet), saved measures
+or a stack of images (.npz, .npy), an IDX file, or a folder of images in folders
+of classes."""
+
+
+class Command(click.Command):
+    """A command with examples at the end of its help; the tests run them."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own."""
+        if any(parameter.name == "data" for parameter in self.params):
+            formatter.write(f"\n{DATA}\n")
+        formatter.write("\nExamples:\n")
+        for example in self.examples:
+            formatter.write(f"  {example}\n")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read; None where nothing was said."""
+
+    by: str | None = None
+    columns: tuple[str, ...] | None = None
+    weights: str | None = None
+    label: str | None = None
+    labels: Path | None = None
+    drop_missing: bool | None = None
+    standardize: bool | None = None
+    threshold: float | None = None
+    binary: bool | None = None
+    spacing: str | float | None = None
+    invert: bool | None = None
+    atoms: int | None = None
+    scale: tuple[float, ...] | None = None
+
+    def read(self, path: Path) -> Any:
+        """Return the data of the file; coordinates divided by ``scale``, at most ``atoms`` atoms in each measure."""
+        from ..files import Data
+        from ..files import read as read_file
+
+        named = asdict(self)
+        for name in ("standardize", "atoms", "scale"):
+            del named[name]
+        options = {name: value for name, value in named.items() if value is not None}
+        data = read_file(path, **options)
+        X = data.measures if self.scale is None else _divided(data.measures, np.array(self.scale))
+        X = X if self.atoms is None else X.subsample(self.atoms)
+        return Data(X, data.labels, data.by, data.columns)
+
+    def fitted(self, path: Path) -> tuple[Reading, Any]:
+        """Return the reading with the scale of these data, if it is to standardise, and the data."""
+        data = self.read(path)
+        if not self.standardize:
+            return self, data
+        deviations = data.measures.points.std(axis=0)
+        if not deviations.all():
+            raise UnsuitableDataError(
+                f"coordinate {int(np.flatnonzero(deviations == 0)[0])} is constant and has no scale; leave it out."
+            )
+        scaled = replace(self, scale=tuple(float(value) for value in deviations))
+        return scaled, scaled.read(path)
+
+    def notes(self) -> dict[str, Any]:
+        """Return plain values that a model file keeps, without the labels."""
+        kept = {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in kept.items() if name not in ("label", "labels", "standardize")}
+
+    def or_else(self, notes: dict[str, Any], path: Path) -> Reading:
+        """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
+        from ..files import is_table
+
+        strange = OF_IMAGES if is_table(path) else OF_TABLES
+        missing: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in notes.items()
+            if name not in strange and getattr(self, name, None) is None
+        }
+        return replace(self, **missing)
+
+
+def _divided(X: Any, scale: Any) -> Any:
+    """Return the measures with coordinates divided by ``scale``, without a common support."""
+    from .. import Measures
+
+    if X.dim != len(scale):
+        raise UnsuitableDataError(f"the data have {X.dim} coordinates, the model {len(scale)}.")
+    packed = replace(X._packed, points=X.points / scale, support=None, atoms=None)
+    return Measures(packed)
+
+
+class Columns(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "a,b,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Split the list."""
+        return value if isinstance(value, tuple) else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+class Spacing(click.ParamType):  # type: ignore[type-arg]
+    """'pixel', 'unit' or a number."""
+
+    name = "pixel|unit|number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        """Return the word, or the number."""
+        if value in ("pixel", "unit"):
+            return str(value)
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither 'pixel', 'unit' nor a number.", param, ctx)
+
+
+class Name(click.ParamType):  # type: ignore[type-arg]
+    """A divergence or kernel by its short name; kept as text, checked here."""
+
+    def __init__(self, kind: str) -> None:
+        self.name = "name[:key=value,...]"
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the name and its parameters before any data are read."""
+        from .. import naming
+
+        try:
+            getattr(naming, self._kind)(value)
+        except InvalidParameterError as error:
+            self.fail(f"{error} All names: kermes list.", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Offer the names."""
+        from click.shell_completion import CompletionItem
+
+        from .. import naming
+
+        known = [entry for kind, entry in naming.entries() if kind == "divergence" or self._kind == "kernel"]
+        return [CompletionItem(e.name, help=e.summary) for e in known if e.name.startswith(incomplete)]
+
+
+READING_OPTIONS = [
+    click.option("--by", metavar="COLUMN", help="Tables: the column that names the measures."),
+    click.option("--columns", type=Columns(), help="Tables: the coordinates; all other numbers by default."),
+    click.option("--weights", metavar="COLUMN", help="Tables: the column of masses."),
+    click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
+    click.option("--standardize", is_flag=True, default=None, help="Divide each coordinate by its deviation."),
+    click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
+    click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),
+    click.option("--spacing", type=Spacing(), help="Images: unit of the coordinates."),
+    click.option("--invert", is_flag=True, default=None, help="Images: dark ink on bright ground."),
+    click.option("--atoms", type=click.IntRange(1), metavar="N", help="Draw at most N atoms of each measure."),
+]
+LABEL_OPTIONS = [
+    click.option("--label", metavar="COLUMN", help="The column (or array) of labels."),
+    click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels, in order."),
+]
+
+
+def reads(labels: bool = True) -> Callable[[Function], Function]:
+    """Add the options of :class:`Reading`, which the command gets as ``reading``."""
+
+    def decorate(command: Function) -> Function:
+        names = [*OF_TABLES, *OF_IMAGES, "standardize", "atoms", *(["label", "labels"] if labels else [])]
+
+        @functools.wraps(command)
+        def with_reading(**options: Any) -> Any:
+            reading = Reading(**{name: options.pop(name) for name in names})
+            return command(reading=reading, **options)
+
+        decorated: Function = with_reading
+        for option in reversed([*(LABEL_OPTIONS if labels else []), *READING_OPTIONS]):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def data_argument(name: str = "data") -> Callable[[Function], Function]:
+    """Add the argument DATA: a file or folder."""
+    return click.argument(name, type=click.Path(path_type=Path))
+
+
+def output(help: str, required: bool = False) -> Callable[[Function], Function]:
+    """Add ``-o`` and ``--force``; a file that exists is refused, before any work, unless forced."""
+
+    def check(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+        if value is not None and not ctx.params.get("force") and not ctx.params.get("resume"):
+            refuse_existing(value)
+        return value
+
+    def decorate(command: Function) -> Function:
+        @functools.wraps(command)
+        def without_force(force: bool, **options: Any) -> Any:
+            return command(**options)
+
+        path = click.Path(path_type=Path)
+        decorated = click.option("-o", "--output", type=path, callback=check, required=required, help=help)(
+            without_force
+        )
+        return click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")(decorated)
+
+    return decorate
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+seed_option = click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of all draws.")

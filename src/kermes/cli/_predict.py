@@ -1,0 +1,81 @@
+"""``kermes predict``: one row per measure, the prediction last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..exceptions import InvalidParameterError
+from ._options import Command, Reading, as_json, data_argument, output, reads
+from ._output import ROWS, print_json, refuse_ending, say, write_rows
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "kermes predict model.kermes new.csv -o predictions.csv",
+        "kermes predict model.kermes new.csv --by patient --columns cd4,cd8",
+        "kermes predict age.kermes new.csv --std -o ages.csv",
+    ],
+)
+@click.argument("model", type=click.Path(path_type=Path))
+@data_argument()
+@reads()
+@click.option("--proba", is_flag=True, help="Also the probability of each class.")
+@click.option("--std", is_flag=True, help="Also the standard deviation of each number.")
+@output("Where to: .csv or .parquet; printed by default.")
+@as_json
+def predict(
+    model: Path, data: Path, reading: Reading, proba: bool, std: bool, output: Path | None, as_json: bool
+) -> None:
+    """Predict with a saved model, a row for each measure.
+
+    The prediction is the last column. The file is read as the training data were, unless options say otherwise. With --label the score is told too.
+    """
+    from .. import persistence
+
+    refuse_ending(output, ROWS)
+    file = persistence.read(model)
+    reading = reading.or_else(file.notes.get("reading", {}), data)
+    found = reading.read(data)
+    columns = {found.by: found.keys} | _predictions(file.model, found.measures, proba, std)
+    if as_json:
+        names = list(columns)
+        rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+    else:
+        write_rows(columns, output)
+    if found.labels is not None:
+        say(_score(columns["prediction"], found.labels))
+    if output is not None:
+        say(f"{len(found.measures)} predictions written to {output}")
+
+
+def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
+    """Return the columns of the answer, the prediction last."""
+    columns: dict[str, Any] = {}
+    if not hasattr(model, "predict"):
+        raise InvalidParameterError(f"the model file holds {type(model).__name__}, which does not predict.")
+    if proba:
+        if not hasattr(model, "predict_proba"):
+            raise InvalidParameterError(f"{type(model).__name__} has no probabilities; fit with --learner gp for them.")
+        columns |= {f"p_{name}": p for name, p in zip(model.classes_, model.predict_proba(X).T, strict=True)}
+    if not std:
+        return columns | {"prediction": model.predict(X)}
+    try:
+        prediction, deviation = model.predict(X, return_std=True)
+    except TypeError:
+        raise InvalidParameterError(f"{type(model).__name__} has no deviations; fit with --learner gp.") from None
+    return columns | {"std": deviation, "prediction": prediction}
+
+
+def _score(prediction: Any, labels: Any) -> str:
+    """Return how well the predictions agree with the labels."""
+    from sklearn.metrics import r2_score
+
+    if np.asarray(prediction).dtype.kind == "f" and labels.dtype.kind in "iuf":
+        return f"R² {r2_score(labels, prediction):.3f}"
+    return f"accuracy {np.mean(np.asarray(prediction).astype(str) == labels.astype(str)):.3f}"
