@@ -63,3 +63,25 @@ def test_gaussian_process_section_of_the_guide(capsys):
         exec(compile(code, str(GUIDE), "exec"), names)
         assert capsys.readouterr().out.strip() == expected.strip()
     assert names["surer"].any()
+
+
+def test_inspection_and_pictures_of_the_guide(capsys):
+    """The numbers are printed as they stand there, and the pictures of the next section can be drawn from them."""
+    sections = {
+        name: GUIDE.read_text().split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Inspection", "Pictures")
+    }
+    names = {}
+    code, expected = re.search(
+        r"```python\n(.*?)```\n+```text\n(.*?)```", sections["Inspection"], flags=re.DOTALL
+    ).groups()
+    exec(compile(code, str(GUIDE), "exec"), names)
+    assert capsys.readouterr().out.strip() == expected.strip()
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    backend = pyplot.get_backend()
+    pyplot.switch_backend("agg")
+    exec(
+        compile(re.search(r"```python\n(.*?)```", sections["Pictures"], flags=re.DOTALL)[1], str(GUIDE), "exec"), names
+    )
+    assert len(pyplot.get_fignums()) == 5
+    pyplot.close("all")
+    pyplot.switch_backend(backend)
