@@ -2,8 +2,8 @@
 Clusters of measures
 ====================
 
-Clouds of points that differ in shape, not in place: rings, discs and pairs of blobs, all centred, of random sizes. A kernel
-Wasserstein distance sees the shapes, and a tree of merges finds the three kinds.
+Clouds of points that differ in shape, not in place: rings, discs and pairs of blobs, all centred, of random sizes. A
+kernel Wasserstein distance sees the shapes, and a tree of merges finds the three kinds.
 """
 
 # %%

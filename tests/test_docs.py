@@ -21,7 +21,7 @@ EXTENDING = README.parent / "docs" / "extending.md"
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     if name.startswith("kermes.plot."):
-        pytest.importorskip("matplotlib")
+        pytest.importorskip("matplotlib.pyplot").close("all")  # what other examples left open
     with np.printoptions(legacy=False):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 
@@ -67,21 +67,18 @@ def test_gaussian_process_section_of_the_guide(capsys):
 
 def test_inspection_and_pictures_of_the_guide(capsys):
     """The numbers are printed as they stand there, and the pictures of the next section can be drawn from them."""
-    sections = {
-        name: GUIDE.read_text().split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Inspection", "Pictures")
-    }
+    numbers, pictures = (
+        GUIDE.read_text().split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Inspection", "Pictures")
+    )
     names = {}
-    code, expected = re.search(
-        r"```python\n(.*?)```\n+```text\n(.*?)```", sections["Inspection"], flags=re.DOTALL
-    ).groups()
+    (code,), (expected,) = (
+        re.findall(rf"```{kind}\n(.*?)```", numbers, flags=re.DOTALL) for kind in ("python", "text")
+    )
     exec(compile(code, str(GUIDE), "exec"), names)
     assert capsys.readouterr().out.strip() == expected.strip()
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    backend = pyplot.get_backend()
-    pyplot.switch_backend("agg")
-    exec(
-        compile(re.search(r"```python\n(.*?)```", sections["Pictures"], flags=re.DOTALL)[1], str(GUIDE), "exec"), names
-    )
+    pyplot.close("all")
+    (code,) = re.findall(r"```python\n(.*?)```", pictures, flags=re.DOTALL)
+    exec(compile(code, str(GUIDE), "exec"), names)
     assert len(pyplot.get_fignums()) == 5
     pyplot.close("all")
-    pyplot.switch_backend(backend)
