@@ -127,9 +127,11 @@ def test_heatmap_in_the_order_of_a_tree(X):
 
 
 def test_gram_of_measures_says_what_to_pass(X):
-    with pytest.raises(InvalidParameterError, match=r"got measures. Pass kernel\(X\)"):
+    with pytest.raises(InvalidParameterError, match=r"got Measures. Pass kernel\(X\)"):
         plot.gram(X)
-    with pytest.raises(InvalidParameterError, match=r"got measures. Pass pairwise\(X, divergence=...\)"):
+    with pytest.raises(InvalidParameterError, match=r"got list. Pass kernel\(X\)"):
+        plot.gram(list(X))
+    with pytest.raises(InvalidParameterError, match=r"got Measures. Pass pairwise\(X, divergence=...\)"):
         plot.heatmap(X)
 
 
@@ -174,7 +176,7 @@ def test_spectrum_shows_each_eigenvalue_and_the_verdict(X):
         assert_allclose(np.sort(drawn), definiteness.spectrum(K).eigenvalues)
         assert display.ax_.get_title().startswith(verdict + "\n")
         assert lines["positive"].get_xdata()[0] == 1  # the largest first
-    with pytest.raises(InvalidParameterError, match="got measures"):
+    with pytest.raises(InvalidParameterError, match="got Measures"):
         plot.SpectrumDisplay.from_matrix(X)
     render(plot.SpectrumDisplay.from_matrix(np.zeros((2, 2))))
 
@@ -354,6 +356,20 @@ def test_process_on_a_triangle():
     assert display.plot(axes).figure_ is figure
     with pytest.raises(InvalidParameterError, match="`axes` must hold 1 x 2 axes"):
         display.plot(axes[0])
+
+
+def test_predictions_from_elsewhere():
+    weights = np.array([[1.0, 0.0], [0.4, 0.6], [0.0, 1.0]])
+    display = render(plot.SimplexDisplay.from_predictions(weights, [1.0, 2.0, 3.0], [0.1, 0.2, 0.1]))
+    assert_allclose(display.ax_.lines[0].get_data(), [[0.0, 0.4, 1.0], [3.0, 2.0, 1.0]])
+    assert display.ax_.get_xlabel() == "weight at point 0"
+    for weights, mean, message in [
+        ([[0.5, 0.4]], [1.0], "rows of `weights` must be non-negative and add up to 1"),
+        ([0.5, 0.5], [1.0], r"`weights` must have shape \(n, 2\) or \(n, 3\)"),
+        ([[0.5, 0.5]], [1.0, 2.0], "`mean` must hold 1 values"),
+    ]:
+        with pytest.raises(InvalidParameterError, match=message):
+            plot.SimplexDisplay.from_predictions(weights, mean, [0.1])
 
 
 def test_what_the_simplex_refuses():
