@@ -1,5 +1,7 @@
 """Transformers of points: the same numbers as by hand, in pipelines and searches, and nothing paid twice."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.estimators.cases import clouds as make_clouds
 
 from kermes import Engine, KernelFeatures, LSSVMClassifier, MapPoints, Measures, divergences, kernels, pairwise
@@ -156,3 +159,33 @@ def test_functions_cannot_reach_the_collection(clouds):
 
     assert_array_equal(X.map_points(in_place).points, 2 * before)
     assert_array_equal(X.points, before)
+
+
+#: They compare outputs as arrays of numbers, and measures have none.
+OF_ARRAYS = [
+    "check_pipeline_consistency",
+    "check_estimators_pickle",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+    "check_transformer_preserve_dtypes",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_fit_idempotent",
+]
+
+
+@parametrize_with_checks(
+    [MapPoints(StandardScaler())], expected_failed_checks=lambda _: dict.fromkeys(OF_ARRAYS, "the output is measures")
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_pickling_and_subsets(clouds):
+    """What those checks would have asked."""
+    X = clouds(9, 2)
+    step = MapPoints(PCA(1)).fit(X)
+    copy = pickle.loads(pickle.dumps(step))
+    assert copy.transform(X).fingerprint == step.transform(X).fingerprint
+    assert_allclose(step.transform(X[[4, 2]])[1].points, step.transform(X)[2].points)
+    assert step.fit(X).transform(X).fingerprint == copy.transform(X).fingerprint
