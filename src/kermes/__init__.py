@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         LSSVMRegressor,
         MeasureGPRegressor,
         MixtureFeatures,
+        NearestMeasures,
     )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
+    "NearestMeasures",
     "clustering",
     "datasets",
     "definiteness",
@@ -57,6 +59,7 @@ _LAZY = {
     "LSSVMRegressor": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
+    "NearestMeasures": "kermes.estimators",
     "clustering": "kermes.clustering",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",

@@ -1,7 +1,8 @@
 """Learners on measures that scikit-learn lacks.
 
 ``features`` Wasserstein features · ``mixture`` features of semigroup mixtures · ``lssvm`` least-squares support vector
-machines · ``lssvm_cv`` their selection · ``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
+machines · ``lssvm_cv`` their selection · ``neighbors`` nearest
+neighbours, with bounds of ``_bounds`` · ``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
 ``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
 and everything below. Start reading at ``lssvm``.
@@ -14,6 +15,7 @@ from .gp import EquivalentWassersteinGP
 from .lssvm import LSSVMClassifier, LSSVMRegressor
 from .lssvm_cv import LSSVMClassifierCV
 from .mixture import MixtureFeatures
+from .neighbors import NearestMeasures
 from .robust_gp import MeasureGPRegressor
 
 __all__ = [
@@ -24,4 +26,5 @@ __all__ = [
     "LSSVMRegressor",
     "MeasureGPRegressor",
     "MixtureFeatures",
+    "NearestMeasures",
 ]
