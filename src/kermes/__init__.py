@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         MeasureGPRegressor,
         MixtureFeatures,
         NearestMeasures,
+        StreamingLSSVMClassifier,
+        StreamingLSSVMRegressor,
     )
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "Measures",
     "MixtureFeatures",
     "NearestMeasures",
+    "StreamingLSSVMClassifier",
+    "StreamingLSSVMRegressor",
     "clustering",
     "datasets",
     "definiteness",
@@ -60,6 +64,8 @@ _LAZY = {
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
     "NearestMeasures": "kermes.estimators",
+    "StreamingLSSVMClassifier": "kermes.estimators",
+    "StreamingLSSVMRegressor": "kermes.estimators",
     "clustering": "kermes.clustering",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",

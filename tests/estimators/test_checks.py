@@ -12,6 +12,8 @@ from kermes import (
     MeasureGPRegressor,
     MixtureFeatures,
     NearestMeasures,
+    StreamingLSSVMClassifier,
+    StreamingLSSVMRegressor,
 )
 
 ESTIMATORS = [
@@ -29,6 +31,9 @@ ESTIMATORS = [
     EquivalentWassersteinGP(n_restarts=0, noise=False),
     MeasureGPRegressor(),
     NearestMeasures(),
+    StreamingLSSVMClassifier(chunk_size=7),
+    StreamingLSSVMClassifier(multiclass="ovr"),
+    StreamingLSSVMRegressor(),
 ]
 
 
