@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, features, foundation, gaussian_process, semigroup, transport
+from . import families, feature_space, features, foundation, gaussian_process, neighbors, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -17,6 +17,7 @@ ROWS = {
     **families.ROWS,
     **gaussian_process.ROWS,
     **features.ROWS,
+    **neighbors.ROWS,
 }
 
 

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         MapPoints,
         MeasureGPRegressor,
         MixtureFeatures,
+        NearestMeasures,
+        StreamingLSSVMClassifier,
+        StreamingLSSVMRegressor,
     )
     from .persistence import load, save
 
@@ -57,6 +60,9 @@ __all__ = [
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
+    "NearestMeasures",
+    "StreamingLSSVMClassifier",
+    "StreamingLSSVMRegressor",
     "clustering",
     "compare",
     "comparison",
@@ -90,6 +96,9 @@ _LAZY = {
     "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
+    "NearestMeasures": "kermes.estimators",
+    "StreamingLSSVMClassifier": "kermes.estimators",
+    "StreamingLSSVMRegressor": "kermes.estimators",
     "clustering": "kermes.clustering",
     "compare": "kermes.comparison",
     "comparison": "kermes.comparison",

@@ -12,7 +12,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.estimators.cases import clouds as make_clouds
 
 from kermes import Engine, KernelFeatures, LSSVMClassifier, MapPoints, Measures, divergences, kernels, pairwise
@@ -161,28 +160,8 @@ def test_functions_cannot_reach_the_collection(clouds):
     assert_array_equal(X.points, before)
 
 
-#: They compare outputs as arrays of numbers, and measures have none.
-OF_ARRAYS = [
-    "check_pipeline_consistency",
-    "check_estimators_pickle",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-    "check_transformer_preserve_dtypes",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_fit_idempotent",
-]
-
-
-@parametrize_with_checks(
-    [MapPoints(StandardScaler())], expected_failed_checks=lambda _: dict.fromkeys(OF_ARRAYS, "the output is measures")
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def test_pickling_and_subsets(clouds):
-    """What those checks would have asked."""
+    """What scikit-learn's checks of transformers would have asked, if the output were an array."""
     X = clouds(9, 2)
     step = MapPoints(PCA(1)).fit(X)
     copy = pickle.loads(pickle.dumps(step))
