@@ -33,6 +33,8 @@ METHODS = {
     "WSE symmetrised": ("#CC79A7", "^"),
 }
 SAMPLES = "samples"
+#: Log-likelihoods this far below the highest are drawn alike: near singular matrices they fall by millions.
+DEPTH = 100.0
 FAILED = "failed fits, %"
 
 
@@ -45,7 +47,8 @@ def likelihoods(grid: FloatArray, surfaces: dict[str, FloatArray]) -> Any:
     first, second = np.meshgrid(grid, grid, indexing="ij")
     for column, (name, values) in enumerate(surfaces.items()):
         title, scale = titles[name]
-        low, high = np.nanpercentile(values, [5, 100])  # likelihoods of short length scales fall without end
+        high = float(np.nanmax(values))
+        low = max(float(np.nanmin(values)), high - DEPTH)
         axis: Any = figure.add_subplot(2, len(surfaces), column + 1, projection="3d")
         there = np.isfinite(values)
         heights = np.maximum(values[there], low)
@@ -81,7 +84,8 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
         axis.plot(known[metric], y, "k.", label="samples")
         axis.set(xlabel=f"${metric}$ distance from (0, 1)" if metric == "W_2" else "Euclidean distance from (0, 1)")
         axis.legend(frameon=False, fontsize=8)
-    axes.flat[0].set(ylabel="f", ylim=(-4, 4))
+    axes.flat[0].set_ylabel("f")
+    axes.flat[0].set_yscale("symlog", linthresh=2.0)
     return figure
 
 

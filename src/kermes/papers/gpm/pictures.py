@@ -23,7 +23,7 @@ Result = tuple[dict[str, Any], Callable[[], Any]]
 #: Colours that everybody can tell apart.
 GREY, RED, BLUE = "#7F7F7F", "#D55E00", "#0072B2"
 #: Values of a_1 that are drawn.
-DRAWN = 201
+DRAWN = 1001
 #: Costs of the experiments with the "Euclidean ground metric"; they are d^p already.
 FAR, FARTHER = 2.0, 4.0
 
@@ -157,7 +157,7 @@ def _draw_problems() -> Any:
 def _draw_bird() -> Any:
     import matplotlib.pyplot as plt
 
-    side = np.linspace(0, 1, DRAWN)
+    side = np.linspace(0, 1, 201)
     x, y = np.meshgrid(side, side)
     f = datasets.simplex_problem("bird")
     values = f(np.column_stack([x.ravel(), y.ravel(), 1 - x.ravel() - y.ravel()])).reshape(x.shape)
