@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._checks import integer
+from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import EvaluationError, InvalidParameterError
 from ._simplex import ascend, check_weights
@@ -128,7 +129,7 @@ class SimplexOptimizer:
             (noise, (bool, np.bool_), "noise"),
         ):
             if not isinstance(value, kind):  # type: ignore[arg-type]
-                raise InvalidParameterError(f"`{name}` must be {_article(kind)}; got {value!r}.")
+                raise InvalidParameterError(f"`{name}` must be {_kind(kind)}; got {value!r}.")
         self.surrogate.check(self.points, self.n_weights)
         self._random = check_random_state(random_state)
         self._asked: list[FloatArray] = []  # questions without an answer
@@ -140,7 +141,8 @@ class SimplexOptimizer:
         if len(self._weights) + len(self._asked) < self.n_initial or len(self._values) < 2:
             question = self._new(np.empty((0, self.n_weights)))
         else:
-            question = self._new(self._candidates(self._posterior(believe=True)))
+            with few_threads(len(self._weights)):
+                question = self._new(self._candidates(self._posterior(believe=True)))
         self._asked.append(question)
         return question.copy()
 
@@ -321,5 +323,5 @@ def _value(value: Any, weights: FloatArray) -> float:
     return number
 
 
-def _article(kind: Any) -> str:
-    return "True or False" if isinstance(kind, tuple) else f"a {kind.__name__}, such as those of kermes.optimization"
+def _kind(kind: Any) -> str:
+    return "True or False" if isinstance(kind, tuple) else f"one of kermes.optimization, a kind of {kind.__name__}"
