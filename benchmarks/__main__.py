@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, features, foundation, gaussian_process, neighbors, semigroup, transport
+from . import families, feature_space, features, foundation, gaussian_process, neighbors, regret, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -22,6 +22,8 @@ ROWS = {
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["regret"]:
+        return regret.main(names[1:])
     unknown = [name for name in names if name not in ROWS]
     if unknown:
         print(f"no row {unknown[0]!r}; there are: {', '.join(ROWS)}", file=sys.stderr)
