@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import families, feature_space, features, foundation, gaussian_process, neighbors, regret, semigroup, transport
+from . import families, feature_space, foundation, gaussian_process, search, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -18,6 +19,7 @@ ROWS = {
     **gaussian_process.ROWS,
     **features.ROWS,
     **neighbors.ROWS,
+    **search.ROWS,
 }
 
 
