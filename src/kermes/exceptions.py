@@ -7,13 +7,15 @@
     ├── InvalidParameterError (ValueError)    a parameter of a divergence, kernel or engine is out of range
     ├── UnsuitableDataError (ValueError)      valid measures that a divergence cannot compare
     ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
+    ├── StoreError (ValueError)               a store of distances holds something else; names what differs
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
     KermesWarning (UserWarning)
     ├── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
     ├── DegenerateDataWarning                 constant targets, equal inputs: the data leave something undetermined
     ├── IllConditionedWarning                 a linear system lost most of its digits
-    └── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
+    ├── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
+    └── StoreWarning                          stored distances were damaged, or are of another version
 
 Every message has the form "what is wrong; the rule; the remedy".
 """
@@ -31,6 +33,8 @@ __all__ = [
     "KermesWarning",
     "MissingDependencyError",
     "NumericalError",
+    "StoreError",
+    "StoreWarning",
     "UnsuitableDataError",
 ]
 
@@ -55,6 +59,10 @@ class NumericalError(KermesError, ArithmeticError):
     """A pair of measures for which no finite value could be computed."""
 
 
+class StoreError(KermesError, ValueError):
+    """A store of distances that cannot be used: other data, another divergence, unfinished."""
+
+
 class MissingDependencyError(KermesError, ImportError):
     """An optional package is needed and not installed."""
 
@@ -77,3 +85,7 @@ class IllConditionedWarning(KermesWarning):
 
 class IndefiniteKernelWarning(KermesWarning):
     """A good part of the spectrum of a Gram matrix is negative and was left out."""
+
+
+class StoreWarning(KermesWarning):
+    """Chunks of a store were damaged and are computed anew, or come from another version."""

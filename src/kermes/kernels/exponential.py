@@ -82,7 +82,7 @@ class Exponential(MeasureKernel):
         power = real(self.power, "power", low=0.0, high=2.0, open_low=True)
         # For h = 2 no root is taken: the regularised Sinkhorn value may be negative.
         squared = power == 2.0
-        D = pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared)
+        D = np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared))
         exponent = D / length_scale**2 if squared else (D / length_scale) ** power
         K = profiles.exponential(exponent)
         if not gradient:
