@@ -372,7 +372,7 @@ put = StoreTable.put
 def slow(self, *portion):
     time.sleep(0.02)
     put(self, *portion)
-    os.write(1, b"put\n")
+    os.write(1, b"put\\n")
 StoreTable.put = slow
 X = Measures.from_samples(np.arange(600.0).reshape(200, 3))
 engine = Engine(workers=2, tile=10, store=sys.argv[1], progress=False)

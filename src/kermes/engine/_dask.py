@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
 from typing import Any
 
 from .._checks import missing
@@ -54,10 +55,13 @@ def run(client: Any, job: Job, portions: Iterable[Work], table: Table, advance: 
             waiting = []
             for future in distributed.as_completed(list(futures)):  # type: ignore[no-untyped-call]
                 work = futures.pop(future)
-                if future.cancelled() and attempt < ATTEMPTS:  # the last worker with the data died
+                try:
+                    answer = future.result()
+                except CancelledError:  # the last worker with the data died
+                    if attempt == ATTEMPTS:
+                        raise
                     waiting.append(work)
                     continue
-                answer = future.result()
                 if answer is not None:
                     table.put(work[0], *answer)
                 advance(work[0].n_pairs)
