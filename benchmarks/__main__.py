@@ -7,8 +7,18 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, features, foundation, gaussian_process, neighbors, regret, semigroup, transport
-from . import families, feature_space, foundation, gaussian_process, search, semigroup, transport
+from . import (
+    families,
+    feature_space,
+    features,
+    foundation,
+    gaussian_process,
+    neighbors,
+    regret,
+    search,
+    semigroup,
+    transport,
+)
 
 ROWS = {
     **foundation.ROWS,

@@ -9,13 +9,15 @@
     ├── InvalidFileError (ValueError)         a file that is damaged, of another kind, or holds what is refused
     ├── EvaluationError (RuntimeError)        a function that is optimised failed; has the result so far
     ├── NumericalError (ArithmeticError)      a pair gave no finite number; names the pair
+    ├── StoreError (ValueError)               a store of distances holds something else; names what differs
     └── MissingDependencyError (ImportError)  an optional package is not installed; names the extra
 
     KermesWarning (UserWarning)
     ├── ConvergenceWarning                    some pairs did not reach their tolerance; says how many
     ├── DegenerateDataWarning                 constant targets, equal inputs: the data leave something undetermined
     ├── IllConditionedWarning                 a linear system lost most of its digits
-    └── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
+    ├── IndefiniteKernelWarning               a good part of a spectrum is negative and was left out
+    └── StoreWarning                          stored distances were damaged, or are of another version
 
 Every message has the form "what is wrong; the rule; the remedy".
 """
@@ -37,6 +39,8 @@ __all__ = [
     "KermesWarning",
     "MissingDependencyError",
     "NumericalError",
+    "StoreError",
+    "StoreWarning",
     "UnsuitableDataError",
 ]
 
@@ -74,6 +78,10 @@ class NumericalError(KermesError, ArithmeticError):
     """A pair of measures for which no finite value could be computed."""
 
 
+class StoreError(KermesError, ValueError):
+    """A store of distances that cannot be used: other data, another divergence, unfinished."""
+
+
 class MissingDependencyError(KermesError, ImportError):
     """An optional package is needed and not installed."""
 
@@ -96,3 +104,7 @@ class IllConditionedWarning(KermesWarning):
 
 class IndefiniteKernelWarning(KermesWarning):
     """A good part of the spectrum of a Gram matrix is negative and was left out."""
+
+
+class StoreWarning(KermesWarning):
+    """Chunks of a store were damaged and are computed anew, or come from another version."""

@@ -54,7 +54,7 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
         self.divergence_ = default_divergence() if self.divergence is None else self.divergence
         if not isinstance(samples, Measures):
             return samples
-        return pairwise(samples, divergence=self.divergence_, engine=self.engine)
+        return np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -131,7 +131,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
         samples = self._read(X, reset=False)
         if not isinstance(samples, Measures):
             return samples[:, self.medoid_indices_]
-        return pairwise(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine)
+        return np.asarray(pairwise(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine))
 
     def predict(self, X: Any) -> IndexArray:
         """Return the cluster of the nearest medoid."""

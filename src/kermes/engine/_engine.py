@@ -7,22 +7,27 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, cast, overload
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._checks import choice, integer
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence
 from ..divergences._base import require_same_dim
-from ..exceptions import ConvergenceWarning, InvalidParameterError, NumericalError
+from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures, as_measures
-from . import _executors, _plan
-from ._pairs import Memo, PairTable
+from . import _dask, _executors, _plan
+from ._job import Job
+from ._pairs import Memo, PairTable, Slots, Table
 from ._progress import Progress
+from ._scale import Scale
 from ._shared import shared_table
+from ._store import Store, StoreTable, as_store
+from ._stored import StoredDistances, StoredMatrix
 
 __all__ = ["Engine", "Info", "pairwise"]
 
@@ -35,7 +40,7 @@ class Info:
 
     Parameters
     ----------
-    status : ndarray of uint8, of the shape of the distances
+    status : ndarray of uint8, of the shape of the distances (a stored matrix if they are stored)
         0 = fine, 1 = the tolerance was not reached.
     n_evaluated : int
         Pairs computed in this call; the others were known already.
@@ -46,14 +51,16 @@ class Info:
         with smoothing); it takes as long as the distances.
     """
 
-    status: StatusArray
+    status: StatusArray | StoredMatrix
     n_evaluated: int
     seconds: float
-    error: FloatArray | None = None
+    error: FloatArray | StoredMatrix | None = None
 
     @property
     def n_unconverged(self) -> int:
         """Number of entries whose tolerance was not reached."""
+        if isinstance(self.status, StoredMatrix):
+            return self.status.n_unconverged
         return int(np.count_nonzero(self.status == codes.UNCONVERGED))
 
 
@@ -63,8 +70,9 @@ class Engine:
 
     Parameters
     ----------
-    executor : 'threads' or 'serial'
-        Both give bit-identical results.
+    executor : 'threads', 'serial' or dask.distributed.Client
+        All give bit-identical results. A client makes the workers of its cluster compute; where there is a store, they
+        write to it. It is not pickled.
     workers : int, optional
         Threads; all usable cores by default, or 1 inside another parallel region.
     tile : int, optional
@@ -73,6 +81,12 @@ class Engine:
         Remember distances between measures of the same root collection, so that slices, folds and
         repeated fits never pay twice; at most 1 GiB, or this many bytes. Worker processes of a search share theirs in
         a memory-mapped file; see :func:`precompute`.
+    store : str, path or Store, optional
+        Folder of a Zarr group where distances are kept on disk, tile by tile, instead of in memory: a killed run
+        goes on where it was. `pairwise` then returns :class:`StoredDistances`. One store holds the distances of one
+        divergence between the same measures; anything else is refused.
+    resume : bool
+        Continue a store that exists; False refuses it (nothing is ever overwritten: delete it to start anew).
     progress : 'auto', True or False
         Bar on stderr for work of over a second; 'auto' shows it on terminals only.
 
@@ -89,15 +103,24 @@ class Engine:
     0
     """
 
-    executor: str = "threads"
+    executor: Any = "threads"
     workers: int | None = None
     tile: int | None = None
     memo: bool | int = True
+    store: str | PathLike[str] | Store | None = None
+    resume: bool = True
     progress: bool | str = "auto"
     _memo: Memo | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        choice(self.executor, "executor", ["threads", "serial"])
+        if isinstance(self.executor, str):
+            choice(self.executor, "executor", ["threads", "serial"])
+        else:
+            _dask.check_client(self.executor)
+        if self.store is not None:
+            as_store(self.store)
+        if not isinstance(self.resume, bool):
+            raise InvalidParameterError(f"`resume` must be True or False; got {self.resume!r}.")
         if self.workers is not None:
             integer(self.workers, "workers", low=1)
         if self.tile is not None:
@@ -108,12 +131,23 @@ class Engine:
             limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))
 
-    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[FloatArray, Info]:
-        """Return d**power between all measures of X and Y as a fresh array, and how it came about."""
+    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Info]:
+        """Return d**power between all measures of X and Y as a fresh array, and how it came about.
+
+        With a store, return :class:`StoredDistances` instead.
+        """
         started = time.perf_counter()
         require_same_dim(X, Y)
         divergence.check(X)
         divergence.check(Y)
+        compute = self._remembered if self.store is None else self._stored
+        values, status, n_evaluated = compute(divergence, X, Y)
+        info = Info(status, n_evaluated, time.perf_counter() - started)
+        _warn(info, divergence)
+        return values, info
+
+    def _remembered(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[FloatArray, StatusArray, int]:
+        """Return values and status from a table in memory, and the number of pairs it lacked."""
         x_rows, x_places = _distinct(X.rows)
         y_rows, y_places = (x_rows, x_places) if Y is X else _distinct(Y.rows)
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
@@ -124,9 +158,26 @@ class Engine:
             if blocks:
                 self._fill(divergence, table, blocks, X, Y, symmetric)
             values, status = table.read(x_slots[x_places], y_slots[y_places])
-        info = Info(status, sum(block.n_pairs for block in blocks), time.perf_counter() - started)
-        _warn(info, divergence)
-        return values, info
+        return values, status, sum(block.n_pairs for block in blocks)
+
+    def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[StoredDistances, StoredMatrix, int]:
+        """Return distances and status on disk, and the number of pairs the store lacked."""
+        Y = X if X._packed.fingerprint == Y._packed.fingerprint else Y
+        job: Job | None = None
+        store = as_store(self.store)
+        table = StoreTable.find(store, self.resume, divergence, X, Y)
+        if table is None:
+            job = Job.prepare(divergence, X, Y, same_rows=X.fingerprint == Y.fingerprint)
+            whole = _plan.Block(np.arange(len(X)), np.arange(len(Y)), Y is X)
+            table = StoreTable.create(store, divergence, X, Y, job.tile_shape(whole, self.tile))
+        portions = table.unfinished()
+        if portions:
+            table.warn_of_versions()
+            job = job or Job.prepare(divergence, X, Y, same_rows=X.fingerprint == Y.fingerprint)
+            work = [(portion, table.tile_shape) for portion in portions]
+            self._run(job, table, work, _executors.default_workers())
+        distances = StoredDistances(table)
+        return distances, distances.status, sum(portion.n_pairs for portion in portions)
 
     def _table(
         self,
@@ -167,62 +218,57 @@ class Engine:
         right = np.unique(np.concatenate([block.cols for block in blocks]))
         if symmetric:
             left = right = np.union1d(left, right)
-        A_measures = Measures(X._root, left)
-        B_measures = A_measures if symmetric else Measures(Y._root, right)
-        context = divergence.context(A_measures, B_measures)
-        with threadpool_limits(limits=1):  # the matrices of one measure are small: threads would only wait
-            A = divergence.prepare(A_measures, context)
-            B = A if symmetric else divergence.prepare(B_measures, context)
-        twins = A_measures.twins(B_measures) if divergence.biased else None
+        A = Measures(X._root, left)
+        job = Job.prepare(divergence, A, A if symmetric else Measures(Y._root, right))
+        portions = []
+        for rows, cols, triangle in blocks:
+            block = _plan.Block(np.searchsorted(left, rows), np.searchsorted(right, cols), triangle)
+            shape = job.tile_shape(block, self.tile)
+            # A cluster gets portions of seconds; threads a tile at a time, so that an interrupt loses no more.
+            side = _plan.chunk_side(shape, len(rows), len(cols))
+            cut = _plan.cut(block, shape) if self._is_local else _plan.portions(block, shape, side)
+            portions += [(portion, shape) for portion in cut]
+        # Processes that want the pairs of a shared table wait: their cores are free.
+        cores = _executors.usable_cores() if table.exclusive else _executors.default_workers()
+        self._run(job, Slots(table, left, right), portions, cores)
 
-        def compute(tile: _plan.Block) -> None:
-            rows, cols = np.searchsorted(left, tile.rows), np.searchsorted(right, tile.cols)
-            answer = divergence.tile(A, B, rows, cols, tile.triangle)
-            values, status = _checked(answer, (len(rows), len(cols)), divergence)
-            if twins is not None:  # equal measures are at distance 0, wherever they come from
-                values[twins[0][rows][:, None] == twins[1][cols][None]] = 0.0
-            if tile.triangle:
-                values, status = _mirror(values), _mirror(status)
-            _refuse_failed(values, status, tile, divergence)
-            with writing:
-                table.write(*table.slots_of(tile.rows, tile.cols), values, status)
-            progress.advance(tile.n_pairs)
+    def _run(self, job: Job, table: Table, portions: list[tuple[_plan.Block, tuple[int, int]]], cores: int) -> None:
+        """Compute the portions, each in tiles of its shape, and put them into the table."""
+        n_pairs = sum(portion.n_pairs for portion, _ in portions)
+        with Progress(n_pairs, self.progress, type(job.divergence).__name__) as progress:
+            if not self._is_local:
+                _dask.run(self.executor, job, portions, table, progress.advance)
+                return
+            stop = threading.Event()
 
-        writing = threading.Lock()
-        n_pairs = sum(block.n_pairs for block in blocks)
-        with Progress(n_pairs, self.progress, type(divergence).__name__) as progress:
-            self._run(
-                compute,
-                blocks,
-                divergence.work(A_measures, B_measures, context),
-                divergence.row_work(A_measures, B_measures, context),
-                # Processes that want these pairs wait: their cores are free.
-                self.workers or (_executors.usable_cores() if table.exclusive else _executors.default_workers()),
-            )
+            def compute(work: tuple[_plan.Block, tuple[int, int]]) -> None:
+                answer = job.evaluate(*work, progress.advance, stop.is_set)
+                if answer is not None:
+                    table.put(work[0], *answer)
 
-    def _run(
-        self, compute: _executors.Compute, blocks: list[_plan.Block], work: float, row_work: float, workers: int
-    ) -> None:
-        def shape(block: _plan.Block) -> tuple[int, int]:
-            if self.tile:
-                return self.tile, self.tile
-            return _plan.tile_shape(work, row_work, len(block.rows), len(block.cols))
+            workers = min(self.workers or cores, len(portions))
+            with _executors.ONE_THREAD:  # the serial executor too, so that both round alike
+                if self.executor == "serial" or workers == 1:
+                    _executors.run_serial(compute, portions)
+                else:
+                    _executors.run_threads(compute, portions, workers, stop)
 
-        tiles = [tile for block in blocks for tile in _plan.cut(block, shape(block))]
-        workers = min(workers, len(tiles))
-        # One level of parallelism: a BLAS call inside a tile keeps to its thread. The serial executor is
-        # limited too, so that both round alike.
-        with threadpool_limits(limits=1):
-            if self.executor == "serial" or workers == 1:
-                _executors.run_serial(compute, tiles)
-            else:
-                _executors.run_threads(compute, tiles, workers)
+    @property
+    def _is_local(self) -> bool:
+        return isinstance(self.executor, str)
+
+    def _for_errors(self) -> Engine:
+        """Return the engine for estimated errors; they have a store of their own, inside that of the distances."""
+        if self.store is None:
+            return self
+        store = as_store(self.store)
+        return replace(self, store=replace(store, path=Path(store.path) / "error"))
 
     def __sklearn_clone__(self) -> Engine:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memo": None}
+        return {**self.__dict__, "_memo": None, "executor": self.executor if self._is_local else "threads"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -271,6 +317,7 @@ def pairwise(
     Returns
     -------
     ndarray of shape (len(X), len(Y)), a fresh array
+        :class:`~kermes.engine.StoredDistances`, which stay on disk, if the engine has a store.
         With ``return_info``, a tuple of it and the info.
 
     Examples
@@ -288,23 +335,18 @@ def pairwise(
     divergence = require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
-    values, info = (engine or DEFAULT).evaluate(divergence, left, right)
-    exponent = (2.0 if squared else 1.0) / divergence.power
-    if not divergence.signed:
-        np.maximum(values, 0.0, out=values)  # rounding
-    elif exponent != 1.0 and (values < 0).any():
-        i, j = np.argwhere(values < 0)[0]
-        as_it_is = f"; squared={divergence.power == 2.0} returns it as it is" if divergence.power in (1.0, 2.0) else ""
-        raise NumericalError(
-            f"{divergence!r} is negative, {values[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, which no distance is. Use "
-            f"another value or parameter of the divergence{as_it_is}."
-        )
-    distances = _raise(values, exponent)
+    engine = engine or DEFAULT
+    values, info = engine.evaluate(divergence, left, right)
+    distances: FloatArray
+    if isinstance(values, StoredDistances):  # for the type checker an array: it is indexed and converted like one
+        distances = cast(FloatArray, values.squared if squared else values)
+    else:
+        distances = Scale.of(divergence).distances(values, squared)
     if not return_info:
         return distances
-    estimate = divergence.error_estimate
-    if estimate is not None:
-        info = replace(info, error=(engine or DEFAULT).evaluate(estimate, left, right)[0])
+    if divergence.error_estimate is not None:
+        error, _ = engine._for_errors().evaluate(divergence.error_estimate, left, right)
+        info = replace(info, error=error.raw if isinstance(error, StoredDistances) else error)
     return distances, info
 
 
@@ -315,13 +357,6 @@ def require_divergence(divergence: Any) -> Divergence:
     raise InvalidParameterError(
         f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
     )
-
-
-def _raise(values: FloatArray, exponent: float) -> FloatArray:
-    """Return values**exponent."""
-    if exponent == 1.0:
-        return values
-    return np.sqrt(values) if exponent == 0.5 else values**exponent
 
 
 def _distinct(rows: IndexArray) -> tuple[IndexArray, IndexArray | slice]:
@@ -345,35 +380,6 @@ def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric:
             missing = table.pending(*table.slots_of(rows, cols))
             for block in _plan.missing_blocks(missing, triangle):
                 yield _plan.Block(rows[block.rows], cols[block.cols], block.triangle)
-
-
-def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> tuple[FloatArray, StatusArray]:
-    """Return values and status of a tile, or say what a divergence of one's own got wrong."""
-    if not isinstance(answer, tuple) or len(answer) != 2 or np.shape(answer[0]) != shape:
-        raise InvalidParameterError(
-            f"{type(divergence).__name__}.tile must return (values, status) with values of shape {shape}, and status "
-            "of the same shape or None."
-        )
-    values, status = answer
-    return values, np.zeros(shape, dtype=np.uint8) if status is None else status
-
-
-def _mirror(values: Any) -> Any:
-    """Copy the upper triangle of the leading square to the lower one; its diagonal becomes 0."""
-    mirrored = np.triu(values, 1)
-    square = mirrored[:, : len(mirrored)]
-    square += square.T.copy()
-    return mirrored
-
-
-def _refuse_failed(values: FloatArray, status: StatusArray, tile: _plan.Block, divergence: Divergence) -> None:
-    failed = ~np.isfinite(values) | (status == codes.FAILED)
-    if failed.any():
-        i, j = np.argwhere(failed)[0]
-        raise NumericalError(
-            f"{divergence!r} found no finite value for measures {tile.rows[i]} and {tile.cols[j]} (rows of the "
-            "collections they were sliced from). Check the scale of their points and weights."
-        )
 
 
 def _warn(info: Info, divergence: Divergence) -> None:

@@ -1,7 +1,7 @@
 """Who runs the tiles. Every executor has the form ``run(compute, tiles)`` and gives the same numbers.
 
-``compute`` evaluates one tile and stores it where finished tiles go; it may be called from any thread.
-A cluster is one more function of this form; divergences never see the difference.
+``compute`` evaluates one portion of tiles and stores it where finished ones go; it may be called from any thread.
+A cluster (``_dask``) is one more way; divergences never see the difference.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any
 
-from ._plan import Block
+from threadpoolctl import threadpool_limits
 
-Compute = Callable[[Block], None]
+Compute = Callable[[Any], None]
 
 
-def run_serial(compute: Compute, tiles: Iterable[Block]) -> None:
+def run_serial(compute: Compute, tiles: Iterable[Any]) -> None:
     """Evaluate the tiles one after another in this thread."""
     for tile in tiles:
         compute(tile)
 
 
-def run_threads(compute: Compute, tiles: Iterable[Block], workers: int) -> None:
-    """Evaluate the tiles from ``workers`` threads; an error or Ctrl-C stops all after their current tile."""
-    stop = threading.Event()
+def run_threads(compute: Compute, tiles: Iterable[Any], workers: int, stop: threading.Event | None = None) -> None:
+    """Evaluate the tiles from ``workers`` threads; an error or Ctrl-C sets ``stop``: all end after their tile."""
+    stop = stop or threading.Event()
     source = iter(tiles)
     lock = threading.Lock()
 
@@ -47,6 +48,34 @@ def run_threads(compute: Compute, tiles: Iterable[Block], workers: int) -> None:
                     future.result()
         finally:
             stop.set()
+
+
+class OneThread:
+    """Keep BLAS to the thread that calls it while any tile of this process is running.
+
+    One level of parallelism, and the same rounding everywhere. The limit belongs to the process, so the threads
+    of a cluster's worker share it: the last to leave lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+ONE_THREAD = OneThread()
 
 
 def default_workers() -> int:

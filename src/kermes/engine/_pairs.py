@@ -6,16 +6,24 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.status import PENDING
+from ._plan import Block
 
 #: Bytes of one pair: a float64 value and a uint8 status.
 PAIR_BYTES = 9
+
+
+class Table(Protocol):
+    """Takes finished portions of pairs, in any order and from any thread."""
+
+    def put(self, portion: Block, values: FloatArray, status: StatusArray) -> None:
+        """Keep d**power and status of all pairs of a portion."""
 
 
 class PairTable:
@@ -128,6 +136,21 @@ class PairTable:
     def _allocate(self, n: int, m: int) -> tuple[FloatArray, StatusArray]:
         """Return arrays for n x m pairs, all of them pending."""
         return np.empty((n, m)), np.full((n, m), PENDING, dtype=np.uint8)
+
+
+class Slots:
+    """A pair table that takes portions counted from 0; ``left`` and ``right`` are the root rows they stand for."""
+
+    def __init__(self, table: PairTable, left: IndexArray, right: IndexArray) -> None:
+        self._table = table
+        self._left, self._right = left, right
+        self._lock = threading.Lock()
+
+    def put(self, portion: Block, values: FloatArray, status: StatusArray) -> None:
+        """Write a finished portion."""
+        with self._lock:
+            slots = self._table.slots_of(self._left[portion.rows], self._right[portion.cols])
+            self._table.write(*slots, values, status)
 
 
 def _block(array: Any, left: IndexArray, right: IndexArray) -> Any:

@@ -21,6 +21,13 @@ TILES_PER_SIDE = 8
 SMALLEST_SIDE = 16
 #: Pairs that some cores advance together; sides are multiples of it.
 LANES = 8
+#: Chunks along the longer side of a store or a cluster's work, if they need not be larger or smaller ...
+CHUNKS_PER_SIDE = 32
+#: ... a chunk takes seconds: what a killed run loses per worker ...
+TILES_PER_CHUNK_SIDE = 7
+#: ... and has at most 8 MB, and where tiles are strips, at least so many rows.
+LARGEST_CHUNK = 1024
+SMALLEST_BAND = 64
 
 
 class Block(NamedTuple):
@@ -70,6 +77,28 @@ def cut(block: Block, shape: tuple[int, int]) -> Iterator[Block]:
         start = top if block.triangle else 0
         for left in range(start, len(block.cols), width):
             yield Block(rows, block.cols[left : left + width], block.triangle and left == top)
+
+
+def chunk_side(shape: tuple[int, int], n: int, m: int) -> int:
+    """Return the side of the square chunks in which n x m pairs are stored: a multiple of the height of the tiles."""
+    height, width = shape
+    if width > height:
+        return height * -(-SMALLEST_BAND // height)
+    wanted = -(-max(n, m) // (CHUNKS_PER_SIDE * height))
+    return height * max(1, min(wanted, TILES_PER_CHUNK_SIDE, LARGEST_CHUNK // height))
+
+
+def portions(block: Block, shape: tuple[int, int], side: int) -> Iterator[Block]:
+    """Yield what one worker computes before it is written: one chunk, or where tiles are strips, a row of chunks.
+
+    Cut into tiles, the portions give the very tiles of the block itself: values do not depend on who computes them.
+    """
+    height, width = shape
+    if width == height:
+        yield from cut(block, (side, side))
+        return
+    for top in range(0, len(block.rows), side):
+        yield Block(block.rows[top : top + side], block.cols[top if block.triangle else 0 :], block.triangle)
 
 
 def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:

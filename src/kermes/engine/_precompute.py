@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..divergences import Divergence
+from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._engine import DEFAULT, Engine, require_divergence
 from ._shared import publish
@@ -42,7 +45,11 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
     0
     """
     require_divergence(divergence)
+    if engine is not None and engine.store is not None:
+        raise InvalidParameterError(
+            "`engine` has a store, whose distances every process can read: pairwise(X, ...) fills it."
+        )
     measures = as_measures(X, "X")
     values, info = (engine or DEFAULT).evaluate(divergence, measures, measures)
-    publish(divergence, measures, values, info.status)
+    publish(divergence, measures, values, np.asarray(info.status))
     return measures

@@ -59,7 +59,7 @@ class Bhattacharyya(MeasureKernel):
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
         divergence = Distance(self.eta, self.ground)
-        K = np.exp(-pairwise(X, Y, divergence=divergence, engine=self._engine(), squared=True))
+        K = np.exp(-np.asarray(pairwise(X, Y, divergence=divergence, engine=self._engine(), squared=True)))
         return (K, np.empty((*K.shape, 0))) if gradient else K
 
     def is_positive_definite(self, dim: int) -> bool:

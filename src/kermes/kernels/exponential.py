@@ -87,7 +87,7 @@ class Exponential(MeasureKernel):
     def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
         """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
         squared = self._power() == 2.0
-        return pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared)
+        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared))
 
     def _profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Return the kernel from what ``_distances`` returned, and its derivative in log(length_scale) or none."""

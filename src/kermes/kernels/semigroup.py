@@ -44,7 +44,7 @@ class SemigroupKernel(MeasureKernel):
         rate = self.rate  # checked before anything is computed
         if not isinstance(self.normalized, (bool, np.bool_)):
             raise InvalidParameterError(f"`normalized` must be True or False; got {self.normalized!r}.")
-        exponent = pairwise(X, Y, divergence=self.jensen, engine=self._engine(), squared=True)
+        exponent = np.asarray(pairwise(X, Y, divergence=self.jensen, engine=self._engine(), squared=True))
         if not self.normalized:  # h of the mean = J + (h(mu) + h(nu)) / 2
             left = self.jensen.concentration(X)
             right = left if Y is None else self.jensen.concentration(Y)

@@ -1,0 +1,327 @@
+"""Distances on disk: which they are (manifest), which are finished (marks), and the tiles themselves.
+
+A store is one Zarr group, a folder::
+
+    zarr.json      attributes["kermes"]: the manifest
+    values         d**power, in square chunks; of a symmetric matrix only those on and above the diagonal
+    status         a code per pair, in the same chunks
+    marks          one line per portion: finished, checksum, entries without convergence
+
+A portion (a chunk, or a row of chunks) is written first and marked afterwards, each file under another name that is
+then renamed. Killed at any moment, a store holds whole portions, and at worst one that is not marked, which is
+computed again. Checksums tell what a disk or a crash of the machine did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import uuid
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._checks import choice, missing
+from .._typing import AnyArray, FloatArray, StatusArray
+from ..core import status as codes
+from ..divergences import Divergence
+from ..exceptions import InvalidParameterError, NumericalError, StoreError, StoreWarning
+from ..measures import Measures
+from . import _manifest, _plan
+from ._scale import Scale
+
+__all__ = ["Store", "StoreTable", "as_store"]
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where an engine keeps distances on disk, and how precisely.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder of the Zarr group, such as "d.zarr"; made if there is none. Workers of a cluster must see the same one.
+    dtype : 'float64' or 'float32'
+        Of the stored values (d**power). Single precision halves the space and keeps 7 digits; values beyond its range
+        (1e38) are refused, those below 1e-45 become 0.
+
+    Examples
+    --------
+    >>> from kermes import Engine
+    >>> from kermes.engine import Store
+    >>> Engine(store=Store("d.zarr", dtype="float32")).store.dtype
+    'float32'
+    """
+
+    path: str | PathLike[str]
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, PathLike)) or not os.fspath(self.path):
+            raise InvalidParameterError(f"`store` must be the path of a folder such as 'd.zarr'; got {self.path!r}.")
+        if "://" in os.fspath(self.path):
+            raise InvalidParameterError(
+                f"`store` must be a folder; got the address {self.path!r}. Mount it, or copy the folder afterwards."
+            )
+        choice(self.dtype, "dtype", ["float64", "float32"])
+
+
+def as_store(store: Any) -> Store:
+    """Return a path as a store."""
+    return store if isinstance(store, Store) else Store(store)
+
+
+class Mark(NamedTuple):
+    """What is known of a portion: whether it is finished, the digest of its bytes, its entries without convergence."""
+
+    finished: int
+    checksum: int
+    n_unconverged: int
+
+
+class StoreTable:
+    """An open store: takes finished portions from any thread and process, and reads chunks.
+
+    Pickles as its path. Two runs may share a store: both write the same numbers.
+    """
+
+    def __init__(self, path: str | PathLike[str], writable: bool) -> None:
+        self.path = Path(path)
+        self.writable = writable
+        try:
+            self._group = _zarr().open_group(str(self.path), mode="r+" if writable else "r")
+            self.manifest: dict[str, Any] = dict(self._group.attrs["kermes"])
+        except (FileNotFoundError, KeyError) as error:
+            raise StoreError(f"`{path}` is not a store of distances written by kermes ({error!r}).") from None
+        if self.manifest["format"] != _manifest.FORMAT:
+            raise StoreError(
+                f"`{path}` was written by kermes {self.manifest['kermes']} in the store format "
+                f"{self.manifest['format']}; this version reads format {_manifest.FORMAT}. Use that version to read it."
+            )
+        self._final: list[Mark] | None = None  # the marks, once all portions are there
+        self.values, self._status, self._marks = (self._group[name] for name in ("values", "status", "marks"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoreTable, (self.path, self.writable)
+
+    # -- the plan -------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Measures of X and of Y."""
+        n, m = self.manifest["shape"]
+        return n, m
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether X and Y are the same, and only the upper triangle is stored."""
+        return bool(self.manifest["symmetric"])
+
+    @property
+    def side(self) -> int:
+        """Side of the chunks."""
+        return int(self.manifest["chunk"])
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of the tiles."""
+        height, width = self.manifest["tile"]
+        return height, width
+
+    @property
+    def scale(self) -> Scale:
+        """What turns the stored values into distances."""
+        return Scale(*self.manifest["scale"])
+
+    @cached_property
+    def portions(self) -> list[_plan.Block]:
+        """All portions, in the order of their marks."""
+        n, m = self.shape
+        block = _plan.Block(np.arange(n), np.arange(m), self.symmetric)
+        return list(_plan.portions(block, self.tile_shape, self.side))
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], int]:
+        return {_corner(portion): number for number, portion in enumerate(self.portions)}
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def put(self, portion: _plan.Block, values: FloatArray, status: StatusArray) -> None:
+        """Write a portion, then mark it."""
+        kept = _converted(values, self.values.dtype)
+        place = _place(portion)
+        self.values[place] = kept
+        self._status[place] = status  # chunks without incident are not written
+        self._marks[self._numbers[_corner(portion)]] = (
+            1,
+            _checksum(kept, status),
+            self._n_unconverged(portion, status),
+        )
+
+    def done(self, portion: _plan.Block) -> bool:
+        """Whether a portion is marked as finished."""
+        return bool(self._marks[self._numbers[_corner(portion)]][0])
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def marks(self) -> list[Mark]:
+        """Return the marks of all portions."""
+        if self._final is not None:
+            return self._final
+        try:
+            lines = self._marks[:]
+        except Exception:  # a file cut short by a crash of the machine: that portion is not marked
+            lines = [self._mark(number) for number in range(len(self.portions))]
+        marks = [Mark(*map(int, line)) for line in lines]
+        if all(mark.finished for mark in marks):
+            self._final = marks
+        return marks
+
+    def _mark(self, number: int) -> AnyArray:
+        try:
+            return np.asarray(self._marks[number])
+        except Exception:
+            return np.zeros(3, dtype=np.uint64)
+
+    def unfinished(self) -> list[_plan.Block]:
+        """Return the portions to compute, after comparing all others with their checksums."""
+        left, damaged = [], []
+        for portion, mark in zip(self.portions, self.marks(), strict=True):
+            if mark.finished and self._intact(portion, mark):
+                continue
+            left.append(portion)
+            if mark.finished:
+                self._marks[self._numbers[_corner(portion)]] = Mark(0, 0, 0)
+                self._final = None
+                damaged.append(_corner(portion))
+        if damaged:
+            warnings.warn(
+                f"{len(damaged)} of {len(self.portions)} portions of `{self.path}` do not have the checksum they were "
+                f"written with, the first from entry {damaged[0]} on; they are computed anew. Is the disk all right?",
+                StoreWarning,
+                stacklevel=2,
+            )
+        return left
+
+    def n_unconverged(self) -> int:
+        """Return the number of entries of the matrix whose tolerance was not reached."""
+        return sum(mark.n_unconverged for mark in self.marks())
+
+    def _n_unconverged(self, portion: _plan.Block, status: StatusArray) -> int:
+        """Return how many such entries a portion stands for: two each beside the square on the diagonal."""
+        unconverged = status == codes.UNCONVERGED
+        beside = unconverged[:, len(portion.rows) if portion.triangle else 0 :] if self.symmetric else unconverged[:0]
+        return int(np.count_nonzero(unconverged) + np.count_nonzero(beside))
+
+    def chunk(self, i: int, j: int, name: str) -> AnyArray:
+        """Return a chunk of 'values' or 'status'; below the diagonal, the transpose of the one above."""
+        if self.symmetric and i > j:
+            return self.chunk(j, i, name).T
+        array = self._status if name == "status" else self.values
+        rows, cols = (slice(k * self.side, (k + 1) * self.side) for k in (i, j))
+        return np.asarray(array[rows, cols])
+
+    def _intact(self, portion: _plan.Block, mark: Mark) -> bool:
+        place = _place(portion)
+        try:
+            return _checksum(self.values[place], self._status[place]) == mark.checksum
+        except Exception:  # a file cut short: whatever Zarr makes of it
+            return False
+
+    # -- making and checking --------------------------------------------------------------------
+
+    @classmethod
+    def find(cls, store: Store, resume: bool, divergence: Divergence, X: Measures, Y: Measures) -> StoreTable | None:
+        """Return the store of these distances; None if there is none; refuse one of something else."""
+        path = Path(store.path)
+        if not path.exists():
+            return None
+        if not resume:
+            raise StoreError(f"`store` {path} exists. Use resume=True to continue it, or delete it to start anew.")
+        table = cls(path, writable=True)
+        _manifest.refuse_other(table.manifest, _manifest.contents(store.dtype, divergence, X, Y), path)
+        return table
+
+    @classmethod
+    def create(
+        cls, store: Store, divergence: Divergence, X: Measures, Y: Measures, tile: tuple[int, int]
+    ) -> StoreTable:
+        """Return a new store."""
+        manifest = _manifest.contents(store.dtype, divergence, X, Y) | _manifest.plan(tile, len(X), len(Y))
+        _create(Path(store.path), manifest)
+        return cls(store.path, writable=True)
+
+    def warn_of_versions(self) -> None:
+        """Tell that chunks of two versions will lie side by side."""
+        for name, here in _manifest.versions().items():
+            if self.manifest[name] != here:
+                warnings.warn(
+                    f"`{self.path}` was begun with {name} {self.manifest[name]} and goes on with {here}; values may "
+                    "differ in their last digits.",
+                    StoreWarning,
+                    stacklevel=2,
+                )
+
+
+def _create(path: Path, manifest: dict[str, Any]) -> None:
+    """Make an empty store under another name, then rename it: a folder of this name is a whole store."""
+    shape, side = tuple(manifest["shape"]), manifest["chunk"]
+    tile = manifest["tile"]
+    block = _plan.Block(np.arange(shape[0]), np.arange(shape[1]), manifest["symmetric"])
+    n_portions = sum(1 for _ in _plan.portions(block, (tile[0], tile[1]), side))
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        group = _zarr().create_group(str(draft), attributes={"kermes": manifest})
+        # Values hardly compress, and reading is faster without. Chunks that equal `fill_value` are not written.
+        layout: dict[str, Any] = {"shape": shape, "chunks": (side, side), "compressors": None}
+        attributes = {"content": "d**power", "power": manifest["scale"][0], "upper_triangle": manifest["symmetric"]}
+        group.create_array("values", dtype=manifest["dtype"], fill_value=np.nan, attributes=attributes, **layout)
+        group.create_array("status", dtype="uint8", fill_value=0, **layout)
+        group.create_array(
+            "marks", shape=(n_portions, 3), chunks=(1, 3), dtype="uint64", fill_value=0, compressors=None,
+            chunk_key_encoding={"name": "v2", "separator": "."},  # one folder for all marks
+        )  # fmt: skip
+        os.rename(draft, path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def _corner(portion: _plan.Block) -> tuple[int, int]:
+    return int(portion.rows[0]), int(portion.cols[0])
+
+
+def _place(block: _plan.Block) -> tuple[slice, slice]:
+    """Return consecutive rows and columns as slices."""
+    return slice(int(block.rows[0]), int(block.rows[-1]) + 1), slice(int(block.cols[0]), int(block.cols[-1]) + 1)
+
+
+def _converted(values: FloatArray, dtype: Any) -> AnyArray:
+    with np.errstate(over="ignore"):
+        kept = values.astype(dtype)
+    if not np.isfinite(kept).all():
+        raise NumericalError(
+            f"a value of {np.abs(values).max():.3g} (d**power) does not fit the store's float32. Use float64."
+        )
+    return kept
+
+
+def _checksum(values: AnyArray, status: AnyArray) -> int:
+    digest = hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=8)
+    digest.update(np.ascontiguousarray(status).data)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise missing("zarr", "distributed", "A store of distances") from None
+    return zarr

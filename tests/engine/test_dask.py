@@ -1,0 +1,164 @@
+"""Two processes on this machine, one of which is killed at the end of the file."""
+
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("zarr")
+
+W = divergences.Wasserstein(p=2)
+MMD = divergences.MMD(ground.Gaussian(sigma=1.0))
+SERIAL = Engine("serial", memo=False)
+
+
+@contextlib.contextmanager
+def two_workers(folder, **environment):
+    """Yield the client of two processes on this machine."""
+    options = {
+        "host": "127.0.0.1",
+        "dashboard_address": None,
+        "silence_logs": logging.CRITICAL,
+        "local_directory": str(folder),
+        "env": environment,
+    }
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
+        distributed.Client(cluster, timeout=20) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with two_workers(tmp_path_factory.mktemp("cluster")) as client:
+        yield client
+
+
+def clouds(n, size=20):
+    return Measures.from_samples(np.random.default_rng(0).normal(size=(n, size, 2)))
+
+
+def compilations():
+    """Return how often this worker compiled a core, and how often it found one on disk."""
+    from kermes.core import vectors
+
+    stats = vectors.power_tile.stats
+    return sum(stats.cache_misses.values()), sum(stats.cache_hits.values())
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_one_worker_compiles_and_the_other_reads(tmp_path):
+    """With an empty cache of compiled code, which both workers share."""
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(60, 3)))
+    with two_workers(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "numba")) as client:
+        D = pairwise(X, divergence=W, engine=Engine(client, tile=4))
+        counts = sorted(client.run(compilations).values())
+    assert counts == [(0, 1), (1, 0)]
+    assert_array_equal(D, pairwise(X, divergence=W, engine=Engine("serial", tile=4, memo=False)))
+
+
+@pytest.mark.parametrize(
+    "divergence",
+    [
+        MMD,
+        divergences.Sinkhorn(epsilon=0.1),
+    ],
+    ids=lambda d: type(d).__name__,
+)
+def test_a_cluster_gives_the_bits_of_serial(client, divergence, tmp_path):
+    X, Y = clouds(40), Measures.from_samples(np.random.default_rng(1).normal(size=(9, 7, 2)))
+    for other in (None, Y):
+        expected = pairwise(X, other, divergence=divergence, engine=SERIAL)
+        assert_array_equal(pairwise(X, other, divergence=divergence, engine=Engine(client)), expected)
+        store = Engine(client, store=tmp_path / f"{other is None}.zarr")
+        assert_array_equal(np.asarray(pairwise(X, other, divergence=divergence, engine=store)), expected)
+
+
+def test_histograms_on_a_shared_support(client):
+    H = np.random.default_rng(0).random((30, 16)) * (np.random.default_rng(1).random((30, 16)) > 0.3)
+    X = Measures.from_histograms(H, np.arange(16.0))
+    V = divergences.GeneralizedVariance(0.1, ground.Gaussian(sigma=1.0))
+    expected = pairwise(X, divergence=V, engine=SERIAL)
+    assert_array_equal(pairwise(X, divergence=V, engine=Engine(client)), expected)
+
+
+def test_the_memo_works_as_ever(client):
+    X, engine = clouds(20), Engine(client)
+    pairwise(X[:10], divergence=MMD, engine=engine)
+    D, info = pairwise(X, divergence=MMD, engine=engine, return_info=True)
+    assert info.n_evaluated == 190 - 45
+    assert_array_equal(D, pairwise(X, divergence=MMD, engine=Engine(client, memo=False)))
+
+
+def test_errors_come_back(client, tmp_path):
+    X = Measures.from_samples([[0.0], [1e200], [-1e200]])
+    for store in (None, tmp_path / "d.zarr"):
+        with pytest.raises(NumericalError, match="no finite value for measures 0 and 1"):
+            pairwise(X, divergence=W, engine=Engine(client, store=store))
+    with pytest.raises(UnsuitableDataError, match="dimension"):
+        pairwise(clouds(3), X, divergence=MMD, engine=Engine(client))
+
+
+def test_an_engine_pickles_without_its_client(client):
+    copy = pickle.loads(pickle.dumps(Engine(client, tile=5)))
+    assert (copy.executor, copy.tile) == ("threads", 5)
+
+
+def test_blas_keeps_to_one_thread_per_task():
+    from threadpoolctl import threadpool_info
+
+    from kermes.engine._executors import OneThread
+
+    def limits():
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    before, limit = limits(), OneThread()
+    with limit:
+        with limit:
+            assert set(limits()) == {1}
+        assert set(limits()) == {1}
+    assert limits() == before
+
+
+@pytest.mark.parametrize("executor", [3, None, object()])
+def test_what_is_no_client(executor):
+    with pytest.raises(InvalidParameterError, match=r"'threads', 'serial' or a synchronous dask.distributed Client"):
+        Engine(executor)
+
+
+def test_a_killed_worker_costs_what_it_was_running(client, tmp_path):
+    X, path = clouds(80, 100), tmp_path / "d.zarr"
+    engine = Engine(client, store=path, tile=4)
+    expected = pairwise(X, divergence=MMD, engine=Engine(tile=4, memo=False))
+    victim = next(iter(client.run(os.getpid).values()))
+    written = {}
+
+    def kill():
+        deadline = time.monotonic() + 20
+        while len(written) < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+            written.update({mark: mark.stat().st_mtime_ns for mark in path.glob("marks/*.0")})
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    D, info = pairwise(X, divergence=MMD, engine=engine, return_info=True)
+    killer.join()
+    n_portions = len(list(path.glob("marks/*.0")))
+    assert 20 <= len(written) < n_portions - 20  # it was killed in the middle
+    assert info.n_evaluated == 80 * 79 // 2
+    assert_array_equal(np.asarray(D), expected)
+    assert all(mark.stat().st_mtime_ns == then for mark, then in written.items())  # none was computed twice
+    assert victim not in client.run(os.getpid).values()

@@ -1,0 +1,395 @@
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import squareform
+from sklearn.neighbors import KNeighborsClassifier
+from tests.cases import DIVERGENCES, each_dim
+
+from kermes import Engine, Measures, clustering, divergences, pairwise
+from kermes.core import status as codes
+from kermes.divergences import Claims, Divergence
+from kermes.engine import Store, StoredDistances, _plan
+from kermes.exceptions import (
+    ConvergenceWarning,
+    InvalidParameterError,
+    NumericalError,
+    StoreError,
+    StoreWarning,
+)
+
+pytest.importorskip("zarr")
+W = divergences.Wasserstein(p=2)
+MEMORY = Engine("serial", memo=False)
+
+
+@dataclass(frozen=True)
+class Gap(Divergence):
+    """|x - y| of Dirac masses on the line; fails or stops at a measure on request; may ask for strips."""
+
+    unconverged: float = -1.0
+    failed: float = -1.0
+    interrupt: float = -1.0
+    strip: float = 0.0
+    factor: float = 1.0
+
+    @property
+    def power(self):
+        return 1.0
+
+    def claims(self, dim):
+        return Claims(True, 2.0, "the line")
+
+    def prepare(self, X, context):
+        return X.points[:, 0].copy()
+
+    def tile(self, A, B, rows, cols, triangle):
+        if (A[rows] == self.interrupt).any():
+            raise KeyboardInterrupt
+        values = self.factor * np.abs(A[rows][:, None] - B[cols][None])
+        status = np.zeros(values.shape, dtype=np.uint8)
+        status[A[rows] == self.unconverged] = codes.UNCONVERGED
+        values[A[rows] == self.failed] = np.nan
+        return values, status
+
+    def row_work(self, X, Y, context):
+        return self.strip
+
+
+def line(n, start=0):
+    return Measures.from_samples([[float(start + i)] for i in range(n)])
+
+
+def stored(path, X, Y=None, divergence=W, **options):
+    """Return stored distances and the number of pairs computed."""
+    engine = Engine(store=path, progress=False, **options)
+    D, info = pairwise(X, Y, divergence=divergence, engine=engine, return_info=True)
+    return D, info.n_evaluated
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "d.zarr"
+
+
+# -- the same numbers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("case", "dim"), **each_dim(DIVERGENCES))
+def test_a_store_holds_the_bits_of_memory(case, dim, clouds, path, tmp_path):
+    X, Y = clouds(19, dim), clouds(5, dim, seed=3)
+    for other, place in ((None, path), (Y, tmp_path / "cross.zarr")):
+        D = pairwise(X, other, divergence=case.divergence, engine=Engine(store=place, progress=False))
+        assert_array_equal(np.asarray(D), pairwise(X, other, divergence=case.divergence, engine=MEMORY))
+
+
+@pytest.mark.parametrize("strip", [0.0, 1e6])
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200])
+def test_all_sizes_and_shapes_of_tiles(n, strip, path, tmp_path):
+    gap = Gap(strip=strip)
+    D, count = stored(path, line(n), divergence=gap)
+    assert count == n * (n - 1) // 2
+    assert_array_equal(np.asarray(D), np.abs(np.subtract.outer(np.arange(n), np.arange(n))))
+    E, count = stored(tmp_path / "cross.zarr", line(n), line(70, 5), divergence=gap)
+    assert count == 70 * n
+    assert_array_equal(np.asarray(E), np.abs(np.subtract.outer(np.arange(n), np.arange(5, 75))))
+
+
+def test_views_of_one_root_and_repeated_rows(tmp_path):
+    """Equal rows of one root are at distance 0, whatever a tile says of them."""
+    X, shifted = line(12), Shifted()
+    for left, right, name in ((X[[3, 3, 0]], None, "a"), (X[:8], X[5:], "b")):
+        D, _ = stored(tmp_path / name, left, right, divergence=shifted)
+        assert_array_equal(np.asarray(D), pairwise(left, right, divergence=shifted, engine=MEMORY))
+
+
+@dataclass(frozen=True)
+class Shifted(Gap):
+    """Gives equal measures a value of 1."""
+
+    def tile(self, A, B, rows, cols, triangle):
+        values, status = super().tile(A, B, rows, cols, triangle)
+        return values + 1.0, status
+
+
+def test_only_chunks_on_and_above_the_diagonal_are_written(path):
+    stored(path, line(20), tile=5)
+    chunks = sorted(
+        str(p.relative_to(path / "values" / "c")) for p in (path / "values" / "c").rglob("*") if p.is_file()
+    )
+    assert chunks == [f"{i}/{j}" for i in range(4) for j in range(i, 4)]
+
+
+def test_single_precision(path):
+    X = line(20)
+    D, _ = stored(Store(path, dtype="float32"), X)
+    assert D.dtype == np.float32
+    assert_array_equal(np.asarray(D), pairwise(X, divergence=W).astype(np.float32))
+    with pytest.raises(StoreError, match=r"`dtype` \(stored float32, asked for float64\)"):
+        stored(path, X)
+
+
+def test_single_precision_refuses_what_it_cannot_hold(path):
+    with pytest.raises(NumericalError, match="does not fit the store's float32"):
+        stored(Store(path, dtype="float32"), line(3), divergence=Gap(factor=1e39))
+
+
+# -- reading ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tile", [3, 64])
+def test_indexing_is_that_of_an_array(tile, path):
+    X, Y = line(23), line(9, 40)
+    D, _ = stored(path, X, Y, tile=tile)
+    expected = pairwise(X, Y, divergence=W)
+    rows, cols, mask = [20, 3, 3, -1], np.array([8, 0]), np.arange(23) % 2 == 0
+    keys = [
+        3, -1, slice(2, 9), slice(None, None, -2), rows, mask, [], (4, 5), (-1, -1), (slice(3), 2), (2, slice(3)),
+        (rows, 1), (mask, slice(2)), (rows, ...), (1, ...), (slice(5, 5), slice(None)), np.ix_(rows, cols),
+    ]  # fmt: skip
+    for key in keys:
+        assert_array_equal(D[key], expected[key])
+    assert (D.shape, D.ndim, D.size, len(D)) == ((23, 9), 2, 207, 23)
+    assert_array_equal(np.array(list(D)), expected)
+    assert_array_equal(np.concatenate([strip for _, strip in D.strips()]), expected)
+
+
+@pytest.mark.parametrize("key", [23, (0, 9), (1, 2, 3), ([1, 2], [3, 4]), 1.5, None, (slice(2), None), "a"])
+def test_bad_indices(key, path):
+    D, _ = stored(path, line(23), line(9))
+    with pytest.raises(IndexError):
+        D[key]
+
+
+def test_condensed_and_nearest(path, tmp_path):
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(30, 4)))
+    full = pairwise(X, divergence=W)
+    D, _ = stored(path, X, tile=7)
+    assert_array_equal(D.condensed(), squareform(full))
+    assert_array_equal(D.squared.condensed(), squareform(pairwise(X, divergence=W, squared=True)))
+    np.fill_diagonal(full, np.inf)
+    for k in (1, 5, 29):
+        indices, distances = D.top_k(k)
+        assert_array_equal(indices, np.argsort(full, axis=1)[:, :k])
+        assert_array_equal(distances, np.sort(full, axis=1)[:, :k])
+    with pytest.raises(InvalidParameterError, match="`k` must be at most 29"):
+        D.top_k(30)
+    E, _ = stored(tmp_path / "cross.zarr", X[:4], X[4:])
+    assert_array_equal(E.top_k(26)[0], np.argsort(full[:4, 4:], axis=1))
+    with pytest.raises(InvalidParameterError, match=r"condensed\(\) needs the distances of one collection"):
+        E.condensed()
+
+
+def test_learners_take_it(path):
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(30, 4)) + np.arange(30)[:, None] % 3)
+    y = np.arange(30) % 3
+    D, _ = stored(path, X, tile=7)
+    full = np.asarray(D)
+    ours = clustering.KMedoids("precomputed", n_clusters=3).fit(D)
+    assert_array_equal(ours.labels_, clustering.KMedoids("precomputed", n_clusters=3).fit(full).labels_)
+    assert_array_equal(clustering.KMedoids(W, n_clusters=3, engine=Engine(store=path)).fit(X).labels_, ours.labels_)
+    kNN = KNeighborsClassifier(metric="precomputed")
+    assert_array_equal(kNN.fit(D, y).predict(D[:5]), kNN.fit(full, y).predict(full[:5]))
+    assert divergences.Precomputed(D) == divergences.Precomputed(full)
+
+
+def test_a_store_is_opened_by_its_path_and_pickles_as_it(path):
+    D, _ = stored(path, line(9))
+    for other in (StoredDistances(path), pickle.loads(pickle.dumps(D))):
+        assert_array_equal(np.asarray(other), np.asarray(D))
+    assert_array_equal(pickle.loads(pickle.dumps(D.squared))[0], D.squared[0])
+    assert D.manifest["divergence"]["p"] == "2.0"
+    assert repr(D).startswith("StoredDistances(9 x 9, float64, in ")
+
+
+# -- status -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strip", [0.0, 1e6])
+def test_status_is_kept_and_counted(strip, path):
+    X, spoiled = line(70), Gap(unconverged=3.0, strip=strip)
+    with pytest.warns(ConvergenceWarning):
+        _, expected = pairwise(X, divergence=spoiled, engine=Engine(tile=16, memo=False), return_info=True)
+    for _ in range(2):  # told again when nothing is computed
+        with pytest.warns(ConvergenceWarning, match=f"{expected.n_unconverged} of 4900 entries"):
+            _, info = pairwise(X, divergence=spoiled, engine=Engine(store=path, tile=16), return_info=True)
+        assert_array_equal(np.asarray(info.status), expected.status)
+        assert info.n_unconverged == expected.n_unconverged
+
+
+def test_a_failed_pair_is_named_and_the_rest_is_kept(path):
+    X = line(20)
+    with pytest.raises(NumericalError, match=r"measures 13 and 1[45]"):
+        stored(path, X, divergence=Gap(failed=13.0), executor="serial", tile=5)
+    with pytest.raises(StoreError, match="is not finished: 7 of 10 portions"):
+        StoredDistances(path)
+
+
+def test_negative_values_are_refused_when_read(path):
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(4, 3, 2)))
+    D, _ = stored(path, X, divergence=divergences.Sinkhorn(epsilon=50.0, value="regularized"))
+    assert (D.squared[:] < 0).any()
+    with pytest.raises(NumericalError, match=r"is negative, -.* for `X\[2\]` and `Y\[3\]`"):
+        D[2, 3]
+
+
+def test_estimated_errors_have_a_store_inside(path, clouds):
+    from kermes import ground
+
+    divergence = divergences.JensenShannon(smoothing=ground.Gaussian(sigma=1.0))
+    X = clouds(4, 1)
+    _, expected = pairwise(X, divergence=divergence, return_info=True)
+    _, info = pairwise(X, divergence=divergence, engine=Engine(store=path), return_info=True)
+    assert_array_equal(np.asarray(info.error), expected.error)
+
+
+# -- going on ---------------------------------------------------------------------------------------
+
+
+def test_a_finished_store_is_read_and_not_computed(path):
+    X = line(20)
+    assert stored(path, X)[1] == 190
+    assert stored(path, X)[1] == 0
+    assert stored(path, line(40)[:20])[1] == 0  # equal content, from another root
+    assert stored(path, X, tile=3)[1] == 0  # the plan is the store's
+
+
+def test_an_interrupt_keeps_finished_tiles(path):
+    X, options = line(40), {"executor": "serial", "tile": 10}
+    with pytest.raises(KeyboardInterrupt):
+        stored(path, X, divergence=Gap(interrupt=25.0), **options)
+    manifest = json.loads((path / "zarr.json").read_text())
+    manifest["attributes"]["kermes"]["divergence"]["interrupt"] = "-1.0"
+    (path / "zarr.json").write_text(json.dumps(manifest))
+    D, count = stored(path, X, divergence=Gap(), **options)
+    assert count == 45 + 100 + 45  # rows 20 to 39; the rows before were there
+    assert_array_equal(D[25], np.abs(25.0 - np.arange(40)))
+
+
+@pytest.mark.parametrize("name", ["values/c/0/1", "values/c/1/1", "marks/2.0"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
+def test_a_damaged_file_is_found_told_and_computed_again(name, damage, path):
+    X = line(20)
+    expected = np.asarray(stored(path, X, tile=5)[0])
+    content = bytearray((path / name).read_bytes())
+    content[9] ^= 1
+    {
+        "flip": lambda: (path / name).write_bytes(content),
+        "cut": lambda: (path / name).write_bytes(content[:5]),
+        "delete": (path / name).unlink,
+    }[damage]()
+    if name.startswith("marks") and damage != "flip":  # not marked: as if it had never been finished
+        D, count = stored(path, X)
+    else:
+        with pytest.warns(StoreWarning, match="1 of 10 portions .* computed anew"):
+            D, count = stored(path, X)
+    assert count == (10 if name == "values/c/1/1" else 25)
+    assert_array_equal(np.asarray(D), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"divergence": divergences.Wasserstein(p=1)}, r"what differs: `p` \(stored 2.0, asked for 1.0\)\."),
+        ({"divergence": Gap()}, r"`divergence` \(stored Wasserstein, asked for .*test_store.Gap\)"),
+        ({"X": line(20, 1)}, r"the data `X` \(its measures are others\); the data `Y`"),
+        ({"X": line(21)}, r"the data `X` \(it has 20 measures, not 21\)"),
+        ({"X": line(20)[::-1]}, r"the data `X` \(its measures are others\)"),
+        ({"Y": line(3)}, r"what differs: the data `Y` \(it has 20 measures, not 3\)\."),
+    ],
+)
+def test_other_distances_are_refused_and_named(change, message, path):
+    stored(path, line(20))
+    with pytest.raises(StoreError, match=message):
+        stored(path, **{"X": line(20), **change})
+
+
+def test_resume_false_never_touches_a_store(path):
+    stored(path, line(5), resume=False)
+    with pytest.raises(StoreError, match="Use resume=True to continue it, or delete it"):
+        stored(path, line(5), resume=False)
+    assert stored(path, line(5))[1] == 0
+
+
+def test_what_is_not_a_store(path, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("dear")
+    with pytest.raises(StoreError, match="is not a store of distances"):
+        stored(tmp_path / "full", line(3))
+    assert (tmp_path / "full" / "letter.txt").read_text() == "dear"
+    with pytest.raises(StoreError, match="is not a store of distances"):
+        StoredDistances(path)
+    for bad, message in ((3, "`store` must be the path"), ("s3://a/d.zarr", "`store` must be a folder")):
+        with pytest.raises(InvalidParameterError, match=message):
+            Engine(store=bad)
+    with pytest.raises(InvalidParameterError, match="`resume` must be True or False"):
+        Engine(store=path, resume="yes")
+
+
+def test_versions_and_formats(path):
+    X = line(20)
+    stored(path, X, tile=5)
+    manifest = json.loads((path / "zarr.json").read_text())
+    manifest["attributes"]["kermes"]["numpy"] = "1.0"
+    (path / "zarr.json").write_text(json.dumps(manifest))
+    assert stored(path, X)[1] == 0  # reading is no matter
+    (path / "marks" / "0.0").unlink()
+    with pytest.warns(StoreWarning, match="begun with numpy 1.0"):
+        stored(path, X)
+    manifest["attributes"]["kermes"]["format"] = 0
+    (path / "zarr.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match="in the store format 0; this version reads format 1"):
+        stored(path, X)
+
+
+def test_parameters_that_no_process_can_recognise(path):
+    with pytest.raises(StoreError, match=r"`factor` of the divergence .* frozen dataclass defined in a module"):
+        stored(path, line(3), divergence=Gap(factor=lambda: 1.0))
+    assert not path.exists()
+
+
+def test_arrays_in_a_divergence_are_told_apart(path):
+    X = np.arange(3)[:, None]
+    table = np.array([[0.0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    stored(path, X, divergence=divergences.Precomputed(table))
+    with pytest.raises(StoreError, match=r"`distances` \(stored array \(3, 3\)"):
+        stored(path, X, divergence=divergences.Precomputed(2 * table))
+
+
+KILLED = """
+import os, sys, time
+import numpy as np
+from kermes import Engine, Measures, divergences, pairwise
+from kermes.engine._store import StoreTable
+put = StoreTable.put
+def slow(self, *portion):
+    time.sleep(0.02)
+    put(self, *portion)
+    os.write(1, b"put\\n")
+StoreTable.put = slow
+X = Measures.from_samples(np.arange(600.0).reshape(200, 3))
+engine = Engine(workers=2, tile=10, store=sys.argv[1], progress=False)
+pairwise(X, divergence=divergences.Wasserstein(p=2), engine=engine)
+"""
+
+
+def test_a_killed_run_loses_only_what_was_running(path):
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as child:
+        for _ in range(40):
+            assert child.stdout.readline() == "put\n"
+        child.send_signal(signal.SIGKILL)
+        told = 40 + len(child.stdout.readlines())
+    X = Measures.from_samples(np.arange(600.0).reshape(200, 3))
+    total = len(list(_plan.cut(_plan.Block(np.arange(200), np.arange(200), True), (10, 10))))
+    marks = len([name for name in os.listdir(path / "marks") if name.endswith(".0")])
+    assert told <= marks <= told + 2 < total
+    D, count = stored(path, X)
+    assert count <= 100 * (total - told)
+    assert_array_equal(np.asarray(D), pairwise(X, divergence=W, engine=Engine(memo=False, tile=10)))
