@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import multiprocessing
-import numbers
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from .._params import Frozen
-from .._table import Table
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.status import PENDING
 from ..divergences import Divergence
+from ..exceptions import StoreError
 from ..measures import Measures
 from ..measures._origin import Origin, has_session
+from ._identity import describe
 from ._pairs import PAIR_BYTES, PairTable
 
 try:
@@ -170,22 +169,13 @@ class SharedTable(PairTable):
 def _place(divergence: Divergence, origin: Origin) -> Path | None:
     """Return the folder of a table, or None if processes cannot agree on one."""
     folder = origin.folder
-    name = identity(divergence)
-    if folder is None or fcntl is None or " at 0x" in name:
+    if folder is None or fcntl is None:
+        return None
+    try:
+        name = describe(divergence)
+    except StoreError:  # a parameter that no other process would recognise
         return None
     return folder / hashlib.blake2b(f"{origin.fingerprint} {name}".encode(), digest_size=16).hexdigest()
-
-
-def identity(value: Any) -> str:
-    """Return a description that is equal in all processes for equal values; addresses in it betray those without."""
-    if isinstance(value, Frozen):
-        inner = ", ".join(f"{name}={identity(v)}" for name, v in value.get_params(deep=False).items())
-        return f"{type(value).__module__}.{type(value).__qualname__}({inner})"
-    if isinstance(value, Table):
-        return value.digest
-    if isinstance(value, tuple):
-        return f"({', '.join(identity(v) for v in value)})"
-    return repr(float(value)) if isinstance(value, numbers.Real) else repr(value)
 
 
 def _reserve(path: Path, size: int) -> None:
