@@ -1,4 +1,4 @@
-"""Plans between two weight vectors: in order on the line, in place for the uniform cost, simplex elsewhere; entropic."""
+"""Plans between weight vectors: in order on the line, in place for the uniform cost, simplex elsewhere, entropic."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def by_simplex(a: FloatArray, b: FloatArray, cost: FloatArray) -> FloatArray:
 
 
 def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, epsilon: float, tol: float, max_iter: int) -> FloatArray:
-    """Return the entropic plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
+    """Return the plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
     from ..core.sinkhorn_log import solve_stable
 
     C = np.array(cost, order="C")
