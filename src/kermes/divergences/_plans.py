@@ -1,4 +1,4 @@
-"""Optimal plans between two weight vectors: in order on the line, in place for the uniform cost, simplex elsewhere."""
+"""Plans between weight vectors: in order on the line, in place for the uniform cost, simplex elsewhere, entropic."""
 
 from __future__ import annotations
 
@@ -63,6 +63,19 @@ def by_simplex(a: FloatArray, b: FloatArray, cost: FloatArray) -> FloatArray:
     """Return an optimal plan for costs (n, m); a and b are positive."""
     plan, _, code = transport(network_simplex(), a, b, np.ascontiguousarray(cost))
     _refuse_failed(code)
+    return plan
+
+
+def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, epsilon: float, tol: float, max_iter: int) -> FloatArray:
+    """Return the plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
+    from ..core.sinkhorn_log import solve_stable
+
+    C = np.array(cost, order="C")
+    f, g = np.empty(len(a)), np.empty(len(b))
+    solve_stable(C, a, b, f, g, epsilon, tol, max_iter)
+    plan: FloatArray = np.exp((f[:, None] + g[None] - C) / epsilon)
+    if not np.isfinite(plan).all():
+        raise NumericalError("no finite entropic plan was found. Check the scale of the points, weights and epsilon.")
     return plan
 
 

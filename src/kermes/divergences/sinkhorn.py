@@ -12,10 +12,11 @@ from .._checks import choice, integer, positive, real
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.status import RETRY
-from ..exceptions import ConvergenceWarning, NumericalError
+from ..exceptions import ConvergenceWarning
 from ..ground import Cost, Matrix, SqEuclidean, as_cost
 from ..measures import Measure, Measures, Support
 from ._base import Claims, Divergence, empty_tile, portions
+from ._plans import entropic
 from ._support import Rows, atom_costs, check_cost_matrix, common_support, cost_table, couple, sparse_rows
 
 __all__ = ["Sinkhorn"]
@@ -214,16 +215,10 @@ class Sinkhorn(Divergence):
         array([[0.44, 0.06],
                [0.06, 0.44]])
         """
-        from ..core.sinkhorn_log import solve_stable
-
         cost = as_cost(self.cost)
         X, Y, common = couple(mu, nu, cost)
-        C = np.array(atom_costs(X, Y, common, cost), order="C")
-        f, g, epsilon = np.empty(len(C)), np.empty(C.shape[1]), float(self.epsilon)
-        solve_stable(C, X.probabilities, Y.probabilities, f, g, epsilon, float(self.tol), int(self.max_iter))
-        plan: FloatArray = np.exp((f[:, None] + g[None] - C) / epsilon)
-        if not np.isfinite(plan).all():
-            raise NumericalError(f"{self!r} found no finite plan. Check the scale of the points, weights and epsilon.")
+        C = atom_costs(X, Y, common, cost)
+        plan = entropic(X.probabilities, Y.probabilities, C, float(self.epsilon), float(self.tol), int(self.max_iter))
         gap = float(np.abs(plan.sum(axis=0) - Y.probabilities).sum())
         if gap > max(float(self.tol), ROUNDING):
             warnings.warn(

@@ -107,7 +107,7 @@ class HeatmapDisplay(Display):
         """
         if not hasattr(clustering, "distances_"):
             raise InvalidParameterError(
-                f"`distances` must be a matrix or a fitted HierarchicalClustering; {clustering!r} has no distances."
+                f"`clustering` must be a fitted HierarchicalClustering; {clustering!r} has no distances."
             )
         order = clustering.leaves_ if order is None else order
         clusters = clustering.labels_ if clusters is None else clusters
