@@ -107,7 +107,7 @@ def compare(
     >>> two = [Candidate("W2", divergences.Wasserstein(p=2)), Candidate("nothing", learner="dummy")]
     >>> result = compare(X, wide, candidates=two)
     >>> [(row["rank"], row["candidate"], round(row["mean"], 2)) for row in result.table]
-    [(1, 'W2', 1.0), (2, 'nothing', 0.5)]
+    [(1, 'W2', 0.95), (2, 'nothing', 0.5)]
     >>> result.best_.predict(Measures.from_samples([[-4.0, 0.1, 3.5]]))
     array([2])
     """

@@ -184,8 +184,8 @@ class Comparison:
         From the memory of the engine, or computed again if that was too small for them.
         """
         row = self[name]
-        sources = [setting["source"] for setting in row.chosen] or list(row.candidate.divergences)
-        sources = [source for source in sources if isinstance(source, Divergence)]
+        chosen = [setting.get("source") for setting in row.chosen] or row.candidate.divergences
+        sources = [source for source in chosen if isinstance(source, Divergence)]
         if not sources:
             raise InvalidParameterError(f"candidate {name!r} has no divergence, and so no distances.")
         return pairwise(self.X, divergence=max(sources, key=sources.count), engine=self.engine)

@@ -17,7 +17,7 @@ from ..measures import Measures
 __all__ = ["QUANTILES", "definiteness", "evaluate", "length_scales", "matrix"]
 
 #: Length scales that are tried: fractions of quantiles of the distances between training measures, wide ones first.
-QUANTILES = ((0.5, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5), (0.1, 0.35))
+QUANTILES = ((0.5, 2.0), (0.5, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5))
 #: Measures on which a spectrum is looked at; a Gram matrix is indefinite if a part of it is.
 LARGEST_SPECTRUM = 1000
 
@@ -59,5 +59,6 @@ def definiteness(source: Any, values: FloatArray, length_scale: float | None, di
     part = values[:LARGEST_SPECTRUM, :LARGEST_SPECTRUM]
     found = spectrum(matrix(part, length_scale, "kernel"))
     if found.verdict == "indefinite":
-        return f"indefinite, {found.negative_mass:.1%}"
+        share = found.negative_mass
+        return f"indefinite, {share:.1%}" if share >= 0.001 else "indefinite, < 0.1%"
     return "positive here"
