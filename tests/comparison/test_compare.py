@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -188,6 +188,45 @@ def test_nothing_that_works_is_a_result_too():
     assert found.rows[0].status == "failed"
     with pytest.raises(NotFittedError, match="no candidate finished"):
         _ = found.best_
+
+
+def test_values_that_are_no_distances_and_no_numbers():
+    X, y = two_widths()
+    signed = divergences.Sinkhorn(50.0, value="regularized")
+    both = [Candidate("neighbours", signed, learner="knn"), Candidate("kernel", signed, grid={"length_scale": [9.0]})]
+    found = compare(X, y, candidates=both, cv=2)
+    assert found["kernel"].status == "ok"
+    assert found["neighbours"].message.startswith("NumericalError: some squared distances are negative")
+    X, y = spreads()
+    mute = Candidate("mute", W2, learner=Mute())
+    assert "predicted values that are not finite" in compare(X, y, "regression", mute, cv=2).rows[0].message
+
+
+class Mute(RegressorMixin, BaseEstimator):
+    """A learner of distances that has no answer."""
+
+    def __init__(self, metric="precomputed"):
+        self.metric = metric
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), np.nan)
+
+
+@dataclass(frozen=True)
+class Unhashable(divergences.Wasserstein):
+    """A divergence that the memory of an engine cannot take."""
+
+    notes: list = field(default_factory=list)
+
+
+def test_divergences_without_a_hash():
+    X, y = two_widths()
+    bad = Candidate("bad", Unhashable(), learner="knn")
+    assert "must be a frozen dataclass with hashable fields" in compare(X, y, candidates=bad, cv=2).rows[0].message
+    assert compare(X, y, candidates=bad, cv=2, engine=Engine(memo=False)).rows[0].status == "ok"
 
 
 class Stubborn(ClassifierMixin, BaseEstimator):

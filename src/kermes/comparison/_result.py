@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .._checks import choice, missing
+from .._checks import choice
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError, KermesError
+from ..exceptions import InvalidParameterError, KermesError, MissingDependencyError
 from ..measures import Measures
 from ._budget import duration
 from ._candidate import Candidate
@@ -195,7 +195,9 @@ class Comparison:
         try:
             import pandas as pd
         except ImportError:
-            raise missing("pandas", "test", "Comparison.to_frame") from None
+            raise MissingDependencyError(
+                "Comparison.to_frame needs the package pandas, which is not installed; `table` holds the same rows."
+            ) from None
         return pd.DataFrame(self.table)
 
     def report(self, path: str | PathLike[str]) -> None:

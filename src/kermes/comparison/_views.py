@@ -11,6 +11,7 @@ from ..core import profiles
 from ..definiteness import spectrum
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
+from ..exceptions import NumericalError
 from ..kernels import Exponential
 from ..measures import Measures
 
@@ -46,7 +47,9 @@ def matrix(values: FloatArray, length_scale: float | None, kind: str) -> FloatAr
     if kind == "nothing":
         return np.zeros((len(values), 1))
     if kind == "distance":
-        return np.sqrt(np.maximum(values, 0.0))
+        if (values < 0).any():
+            raise NumericalError("some squared distances are negative, which no distance is; use a learner of kernels.")
+        return np.sqrt(values)
     return np.array(values) if length_scale is None else profiles.exponential(values / length_scale**2)
 
 
