@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
-demo: $(READY)  ## classify handwritten digits with a kernel on measures
+demo: $(READY)  ## compare kernels on handwritten digits: the leaderboard
 	$(BIN)/kermes demo
 
 test: $(READY)  ## the tests (under 5 minutes on two cores)

@@ -19,6 +19,7 @@ from . import (
     semigroup,
     transport,
 )
+from . import comparison, families, feature_space, foundation, gaussian_process, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -30,6 +31,7 @@ ROWS = {
     **features.ROWS,
     **neighbors.ROWS,
     **search.ROWS,
+    **comparison.ROWS,
 }
 
 

@@ -13,18 +13,13 @@ def run(*arguments):
 
 
 def test_demo_prints_the_leaderboard():
-    result = run("demo", "--images", "150")
+    result = run("demo", "--images", "60", "--seed", "1")
     assert result.exit_code == 0, result.output
-    assert "Measures(150 measures" in result.output
-    assert "plain RBF" in result.output
+    assert "Measures(60 measures" in result.output
+    assert "rank  candidate" in result.output
     assert "±" in result.output
-
-
-def test_demo_is_deterministic_up_to_the_timings():
-    first, second = (
-        [row for row in run("demo", "-n", "120", "--seed", "3").output.splitlines() if "±" in row] for _ in "ab"
-    )
-    assert [row.split("│")[1:4] for row in first] == [row.split("│")[1:4] for row in second]
+    assert "failed" not in result.output
+    assert "of 200 new digits right" in result.output
 
 
 def test_help_and_version():

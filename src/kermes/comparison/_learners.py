@@ -78,7 +78,8 @@ def _median(distances: FloatArray) -> float:
 
 
 _NEIGHBOURS = {"n_neighbors": [1, 3, 5, 9, 15]}
-_GAMMAS = {"gamma": [1.0, 10.0, 100.0, 1000.0]}
+#: Large ones are for definite kernels: near minus an eigenvalue, 1 / gamma makes an indefinite system singular.
+_GAMMAS = {"gamma": [0.3, 3.0, 30.0]}
 
 #: Smooth settings come first: of equally good ones the first is taken.
 _NAMED: dict[str, dict[str, Callable[[], Learner]]] = {
@@ -90,7 +91,7 @@ _NAMED: dict[str, dict[str, Callable[[], Learner]]] = {
         "dummy": lambda: Learner(DummyClassifier(), "nothing", {}),
     },
     "regression": {
-        "ridge": lambda: Learner(LSSVMRegressor("precomputed"), "kernel", {"gamma": [0.1, *_GAMMAS["gamma"], 1e4]}),
+        "ridge": lambda: Learner(LSSVMRegressor("precomputed"), "kernel", {"gamma": [0.1, 1.0, 10.0, 100.0, 1e3, 1e4]}),
         "gp": lambda: Learner(DistanceGP(), "distance", {}),
         "knn": lambda: Learner(KNeighborsRegressor(metric="precomputed"), "distance", dict(_NEIGHBOURS)),
         "dummy": lambda: Learner(DummyRegressor(), "nothing", {}),

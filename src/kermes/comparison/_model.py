@@ -15,7 +15,7 @@ from ..engine import DEFAULT
 from ..estimators._base import MeasureEstimator
 from ..exceptions import InvalidParameterError
 from ..kernels import Exponential
-from ..measures import Measures
+from ..measures import Measures, as_measures
 from ._candidate import Candidate, plan
 from ._folds import as_score, inner_folds, read_groups, read_target
 from ._search import Fitted, predict, tune
@@ -96,7 +96,7 @@ class CandidateModel(MeasureEstimator):
         """
         if not isinstance(self.candidate, Candidate):
             raise InvalidParameterError(f"`candidate` must be a Candidate; got {self.candidate!r}.")
-        measures = self._read_measures(X, reset=True)
+        measures = self._remember_dim(as_measures(X), reset=True)
         y = read_target(y, len(measures), choice(self.task, "task", ["classification", "regression"]))
         seed = integer(self.random_state, "random_state", low=0)
         self._plan = plan(self.candidate, self.task)
@@ -109,7 +109,7 @@ class CandidateModel(MeasureEstimator):
     def predict(self, X: Any) -> AnyArray:
         """Return the label or value predicted for each measure."""
         check_is_fitted(self, "learner_")
-        measures = self._read_measures(X, reset=False)
+        measures = self._remember_dim(as_measures(X), reset=False)
         if self.source_ is None:
             return predict(self._plan, self._fitted, np.zeros((len(measures), 1)))
         engine = DEFAULT if self.engine is None else self.engine

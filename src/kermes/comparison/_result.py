@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .._checks import choice, missing
+from .._checks import choice
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, MissingDependencyError
 from ..measures import Measures
 from ._budget import duration
 from ._candidate import Candidate
@@ -184,8 +184,8 @@ class Comparison:
         From the memory of the engine, or computed again if that was too small for them.
         """
         row = self[name]
-        sources = [setting["source"] for setting in row.chosen] or list(row.candidate.divergences)
-        sources = [source for source in sources if isinstance(source, Divergence)]
+        chosen = [setting.get("source") for setting in row.chosen] or row.candidate.divergences
+        sources = [source for source in chosen if isinstance(source, Divergence)]
         if not sources:
             raise InvalidParameterError(f"candidate {name!r} has no divergence, and so no distances.")
         return pairwise(self.X, divergence=max(sources, key=sources.count), engine=self.engine)
@@ -195,7 +195,9 @@ class Comparison:
         try:
             import pandas as pd
         except ImportError:
-            raise missing("pandas", "test", "Comparison.to_frame") from None
+            raise MissingDependencyError(
+                "Comparison.to_frame needs the package pandas, which is not installed; `table` holds the same rows."
+            ) from None
         return pd.DataFrame(self.table)
 
     def report(self, path: str | PathLike[str], command: str = "") -> Path:

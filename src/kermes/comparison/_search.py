@@ -55,7 +55,15 @@ def tune(plan: Plan, views: list[FloatArray], y: AnyArray, inner: list[Split], s
 
 def predict(plan: Plan, fitted: Fitted, values: FloatArray) -> AnyArray:
     """Return predictions from the squared distances or kernel values of new rows to the training rows."""
-    return np.asarray(fitted.learner.predict(matrix(values, fitted.setting.length_scale, plan.learner.matrix)))
+    return _predictions(fitted.learner, matrix(values, fitted.setting.length_scale, plan.learner.matrix))
+
+
+def _predictions(learner: Any, values: FloatArray) -> AnyArray:
+    """Return the predictions of a fitted learner; refuse those that are no numbers."""
+    found = np.asarray(learner.predict(values))
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise NumericalError(f"{type(learner).__name__} predicted values that are not finite.")
+    return found
 
 
 def _settings(plan: Plan, views: list[FloatArray], n_fit: int) -> list[Setting]:
@@ -94,7 +102,7 @@ def _scores(
         for (fit_on, test_on), (train, test) in zip(blocks, inner, strict=True):
             try:
                 machine = clone(learner).set_params(**setting.params).fit(fit_on, y[train])
-                scores[k] += score.search(y[test], machine.predict(test_on)) / len(inner)
+                scores[k] += score.search(y[test], _predictions(machine, test_on)) / len(inner)
             except NumericalError:
                 scores[k] = -np.inf
     return scores

@@ -11,13 +11,14 @@ from ..core import profiles
 from ..definiteness import spectrum
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
+from ..exceptions import NumericalError
 from ..kernels import Exponential
 from ..measures import Measures
 
 __all__ = ["QUANTILES", "definiteness", "evaluate", "length_scales", "matrix"]
 
 #: Length scales that are tried: fractions of quantiles of the distances between training measures, wide ones first.
-QUANTILES = ((0.5, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5), (0.1, 0.35))
+QUANTILES = ((0.5, 2.0), (0.5, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5))
 #: Measures on which a spectrum is looked at; a Gram matrix is indefinite if a part of it is.
 LARGEST_SPECTRUM = 1000
 
@@ -46,7 +47,9 @@ def matrix(values: FloatArray, length_scale: float | None, kind: str) -> FloatAr
     if kind == "nothing":
         return np.zeros((len(values), 1))
     if kind == "distance":
-        return np.sqrt(np.maximum(values, 0.0))
+        if (values < 0).any():
+            raise NumericalError("some squared distances are negative, which no distance is; use a learner of kernels.")
+        return np.sqrt(values)
     return np.array(values) if length_scale is None else profiles.exponential(values / length_scale**2)
 
 
@@ -59,5 +62,6 @@ def definiteness(source: Any, values: FloatArray, length_scale: float | None, di
     part = values[:LARGEST_SPECTRUM, :LARGEST_SPECTRUM]
     found = spectrum(matrix(part, length_scale, "kernel"))
     if found.verdict == "indefinite":
-        return f"indefinite, {found.negative_mass:.1%}"
+        share = found.negative_mass
+        return f"indefinite, {share:.1%}" if share >= 0.001 else "indefinite, < 0.1%"
     return "positive here"

@@ -1,0 +1,78 @@
+import pytest
+from tests.comparison.cases import two_widths
+
+from kermes import Engine, compare, divergences
+from kermes.comparison import Candidate, _budget, _compare
+from kermes.exceptions import InvalidParameterError
+
+W2 = divergences.Wasserstein(p=2)
+
+
+@pytest.mark.parametrize(
+    ("budget", "seconds"),
+    [(90, 90.0), ("90", 90.0), ("30s", 30.0), ("5min", 300.0), ("5 min", 300.0), ("1h", 3600.0), ("1h 30m", 5400.0),
+     ("0.5h", 1800.0), (None, None)],
+)  # fmt: skip
+def test_budgets(budget, seconds):
+    assert _budget.read_budget(budget) == seconds
+
+
+@pytest.mark.parametrize("budget", [0, -3, "soon", "5 apples", "", "0s", float("nan"), True])
+def test_budgets_that_make_no_sense(budget):
+    X, y = two_widths(8)
+    with pytest.raises(InvalidParameterError, match="`budget` must be"):
+        compare(X, y, budget=budget)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (45, "45 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_durations(seconds, text):
+    assert _budget.duration(seconds) == text
+
+
+def test_an_estimate_counts_all_pairs(monkeypatch):
+    """With a clock that ticks once per pair the estimate is the number of pairs."""
+    X, _ = two_widths(40)
+    ticks = [0.0]
+
+    def evaluate(source, part, Y, engine):
+        ticks[0] += len(part) * (len(part) - 1) / 2 * 1e-6
+
+    monkeypatch.setattr(_budget, "evaluate", evaluate)
+    monkeypatch.setattr(_budget.time, "perf_counter", lambda: ticks[0])
+    assert _budget.estimate(W2, X, Engine("serial"), 0) == pytest.approx(780e-6)
+    assert _budget.estimate(W2, X, Engine(workers=2), 0) == pytest.approx(390e-6)
+
+
+def test_the_dear_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
+    X, y = two_widths()
+    costs = {W2: 1e6, divergences.SlicedWasserstein(): 0.5, divergences.GaussianWasserstein(): 0.1}
+    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed: costs[source])
+    seen = []
+    judge = _compare._Run._judge
+    monkeypatch.setattr(
+        _compare._Run, "_judge", lambda run, number, c, p: (seen.append(c.name), judge(run, number, c, p))[1]
+    )
+    listed = [Candidate(type(source).__name__, source, learner="knn") for source in costs]
+    found = compare(X, y, candidates=listed, cv=2, budget="1h")
+    assert seen == ["GaussianWasserstein", "SlicedWasserstein", "Wasserstein"]
+    assert found["Wasserstein"].status == "skipped"
+    assert found["Wasserstein"].message == "would take about 277.8 h, 60 min left of the budget"
+    assert found.names[-1] == "Wasserstein"
+    assert found.best_.predict(X[:3]).shape == (3,)
+
+
+def test_a_candidate_stops_between_folds(monkeypatch):
+    X, y = two_widths()
+    left = iter([100.0, 100.0, -1.0])
+    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: next(left)))
+    found = compare(X, y, candidates=[Candidate("W2", W2, learner="knn")], cv=2, budget=60)
+    assert found.rows[0].message == "stopped after 1 of 2 folds, at the end of the budget"
+
+
+def test_a_generous_budget_changes_nothing():
+    X, y = two_widths()
+    listed = [Candidate("W2", W2), Candidate("nothing", learner="dummy"), Candidate("bad", divergences.JensenShannon())]
+    free, limited = (compare(X, y, candidates=listed, cv=2, budget=budget) for budget in (None, "1h"))
+    assert free.names == limited.names
+    assert [row.scores for row in free.rows] == [row.scores for row in limited.rows]
+    assert limited["bad"].status == "failed"

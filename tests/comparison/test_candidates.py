@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.svm import SVC
+from tests.comparison.cases import spreads, two_widths
+
+from kermes import MeasureGPRegressor, Measures, compare, divergences, ground, kernels, pairwise
+from kermes.comparison import Candidate, CandidateModel, auto_candidates
+from kermes.comparison._auto import _typical_distance
+from kermes.comparison._learners import DistanceGP
+from kermes.comparison._views import definiteness
+from kermes.exceptions import InvalidParameterError
+
+W2 = divergences.Wasserstein(p=2)
+
+
+def names(X, task="classification"):
+    return [candidate.name for candidate in auto_candidates(X, task)]
+
+
+def test_candidates_follow_the_data():
+    rng = np.random.default_rng(0)
+    line = Measures.from_samples([rng.normal(size=5) for _ in range(8)])
+    assert names(line) == [
+        "most frequent class", "means, SVC", "W2, SVC", "W2, neighbours", "Gaussian W2, SVC", "MMD, SVC", "k-IGV, SVC",
+    ]  # fmt: skip
+    space = Measures.from_samples([rng.normal(size=(5, 3)) for _ in range(8)])
+    assert {"sliced W2, SVC", "Sinkhorn W2, SVC", "Sinkhorn W2, LS-SVM"} <= set(names(space))
+    assert not {"W2, SVC", "weights, SVC", "Jensen-Shannon, SVC"} & set(names(space))
+    assert {"mean of y", "sliced W2, GP", "sliced W2, ridge", "Sinkhorn W2, neighbours"} <= set(
+        names(space, "regression")
+    )
+    images = Measures.from_images(rng.random((8, 4, 4)))
+    assert {"weights, SVC", "Jensen-Shannon, SVC", "sliced W2, SVC"} <= set(names(images))
+    vectors = Measures.from_samples(rng.normal(size=(8, 1, 3)))
+    assert names(vectors) == ["most frequent class", "means, SVC", "means, neighbours"]
+
+
+def test_distances_out_of_reach_are_left_out(monkeypatch):
+    X = Measures.from_samples([np.random.default_rng(i).normal(size=(5, 2)) for i in range(8)])
+    monkeypatch.setattr("kermes.comparison._auto.MOST_WORK", 1.0)
+    assert not [name for name in names(X) if name.startswith(("sliced", "Sinkhorn", "k-IGV"))]
+    assert {"Gaussian W2, SVC", "MMD, SVC"} <= set(names(X))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_all_of_them_run(task, dim):
+    rng = np.random.default_rng(0)
+    spread = 1.0 + np.arange(16) % 2
+    X = Measures.from_samples([s * rng.normal(size=(6, dim)) for s in spread])
+    found = compare(X, spread if task == "classification" else np.log(spread), task, cv=2, inner_cv=2)
+    assert {row.status for row in found.rows} == {"ok"}, found
+
+
+def test_the_typical_distance_is_that_of_drawn_points():
+    X = Measures.from_samples([[[0.0, 0.0]], [[3.0, 4.0], [0.0, 0.0]]], [[2.0], [1.0, 1e-9]])
+    assert _typical_distance(X, 0) == 5.0
+    assert _typical_distance(Measures.from_samples([[1.0, 1.0], [1.0]]), 0) == 1.0
+    shifted = Measures.from_samples([np.arange(5.0), 10 + np.arange(5.0)])
+    gaps = np.abs(np.subtract.outer(shifted.points[:, 0], shifted.points[:, 0]))
+    assert _typical_distance(shifted, 0) == pytest.approx(np.median(gaps[gaps > 0]), abs=2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": " "}, "`name` must be a text"),
+        ({"name": "a", "divergence": W2, "kernel": kernels.IGV(1.0)}, "not both"),
+        ({"name": "a", "divergence": "W2"}, "must be a divergence such as"),
+        ({"name": "a", "divergence": []}, "must be a divergence such as"),
+        ({"name": "a", "divergence": divergences.Wasserstein}, "must be a divergence such as"),
+        ({"name": "a", "kernel": RBF()}, "must be a kernel on measures"),
+        ({"name": "a", "divergence": W2, "grid": {"C": 1.0}}, "map names of parameters to lists"),
+        ({"name": "a", "divergence": W2, "grid": {"C": []}}, "map names of parameters to lists"),
+    ],
+)
+def test_candidates_that_make_no_sense(options, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        Candidate(**options)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        ("all", "`candidates` must be one of 'auto'"),
+        ([], "must be 'auto' or a list of Candidate; got none"),
+        ([W2], "must be 'auto' or a list of Candidate; got Wasserstein"),
+        ([Candidate("a", W2), Candidate("a", W2)], "'a' occurs twice"),
+        ([Candidate("a", W2, learner="svm")], "candidate 'a': `learner` must be one of .* Did you mean 'lssvm'"),
+        ([Candidate("a", W2, learner="gp")], "candidate 'a': `learner` must be one of"),
+        ([Candidate("a", W2, learner=SVC())], "kernel='precomputed' or metric='precomputed'"),
+        ([Candidate("a", W2, learner=SVC)], "a scikit-learn estimator with fit and predict"),
+        ([Candidate("a", W2, grid={"gama": [1.0]})], "the parameter 'gama', which SVC lacks"),
+        ([Candidate("a", W2, grid={"length_scale": [-1.0]})], "`length_scale` must be a finite number"),
+        ([Candidate("a", W2, learner="knn", grid={"length_scale": [1.0]})], "its learner has no kernel"),
+        ([Candidate("a", kernel=kernels.IGV(1.0), learner="knn")], "its learner takes distances"),
+        ([Candidate("a")], "must have a divergence or a kernel, unless"),
+        ([Candidate("a", W2, learner="dummy")], "must have a divergence or a kernel, unless"),
+    ],
+)
+def test_candidates_are_checked_before_anything_runs(candidates, message):
+    X, y = two_widths(12)
+    with pytest.raises(InvalidParameterError, match=message):
+        compare(X, y, candidates=candidates)
+
+
+def test_the_gaussian_process_is_that_of_the_measures():
+    X, y = spreads()
+    X_new, _ = spreads(seed=1)
+    model = DistanceGP().fit(pairwise(X, divergence=W2), y)
+    k = ConstantKernel(model.variance_) * kernels.Exponential(W2, model.length_scale_) + WhiteKernel(model.noise_)
+    oracle = MeasureGPRegressor(k, optimizer=None).fit(X, (y - y.mean()) / y.std())
+    expected = y.mean() + y.std() * oracle.predict(X_new)
+    assert_allclose(model.predict(pairwise(X_new, X, divergence=W2)), expected, rtol=1e-8)
+
+
+def test_definiteness_is_proved_or_looked_at():
+    X, _ = two_widths()
+    assert definiteness(W2, pairwise(X, divergence=W2, squared=True), 1.0, 1) == "proved"
+    rng = np.random.default_rng(0)
+    D = np.triu(rng.uniform(0.1, 3.0, (20, 20)), 1)
+    table = divergences.Precomputed(D + D.T)
+    assert definiteness(table, (D + D.T) ** 2, 2.0, 1).startswith("indefinite, ")
+    assert definiteness(table, (D + D.T) ** 2, 0.02, 1) == "positive here"
+    igv = kernels.IGV(1.0, ground.Gaussian(sigma=1.0))
+    assert definiteness(igv, igv(X), None, 1) == "proved"
+
+
+def test_a_model_of_a_candidate():
+    X, y = two_widths()
+    model = CandidateModel(Candidate("W2", W2, learner="lssvm"))
+    assert clone(model).candidate is model.candidate
+    with pytest.raises(AttributeError, match="not fitted"):
+        model.predict(X)
+    model.fit(X, y)
+    assert model.source_ is W2
+    assert model.params_["gamma"] in (0.3, 3.0, 30.0)
+    assert 0.5 < model.search_score_ <= 1.0
+    K = model.kernel_(X, X)
+    assert_allclose(model.learner_.decision_function(K) > 0, model.predict(X) == 1)
+    with pytest.raises(InvalidParameterError, match="`candidate` must be a Candidate"):
+        CandidateModel(W2).fit(X, y)
+    with pytest.raises(ValueError, match="dimension 2"):
+        model.predict([np.zeros((3, 2))])

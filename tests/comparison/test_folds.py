@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kermes import Measures, compare, divergences
+from kermes.comparison import Candidate
+from kermes.comparison._folds import as_score, inner_folds, outer_folds, read_target
+from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+
+NOTHING = [Candidate("nothing", learner="dummy")]
+
+
+def measures(n):
+    return Measures.from_samples([[float(i), 0.5] for i in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "message"),
+    [
+        (np.linspace(0.1, 3.7, 37), "classification", "37 distinct values, all real: use task='regression'"),
+        ([0, 1, np.nan, 1], "classification", "that of measure 2 is missing"),
+        ([0.1, 0.5, np.nan, 1.0], "regression", "that of measure 2 is missing"),
+        (np.array(["a", None, "b", "a"], dtype=object), "classification", "that of measure 1 is missing"),
+        (["a", "b", "a"], "regression", "not numbers: use task='classification'"),
+        ([1.0, np.inf, 2.0], "regression", "finite numbers"),
+        ([2.0, 2.0, 2.0], "regression", "all values of `y` are equal, 2"),
+        (["a", "a", "a"], "classification", "it holds one only, a"),
+        (np.array([1, "a", 2], dtype=object), "classification", "labels of one kind"),
+        ([0, 1, 0], "clasification", "Did you mean 'classification'"),
+        ([[0, 1], [1, 0]], "classification", "one per measure; got shape"),
+    ],
+)
+def test_targets_that_do_not_fit(y, task, message):
+    with pytest.raises(ValueError, match=message):
+        compare(measures(len(y)), y, task, candidates=NOTHING)
+
+
+def test_targets_of_another_length():
+    with pytest.raises(InvalidParameterError, match="`y` must hold 4 values, one per measure; got shape"):
+        compare(measures(4), [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1, 2, 1, 2],
+        [1.0, 2.0, 1.0, 2.0],
+        ["b", "a", "b", "a"],
+        np.array(["b", "a", "b", "a"], dtype=object),
+        [True, False, True, False],
+        [[1], [2], [1], [2]],
+    ],
+)
+def test_labels_of_many_kinds(y):
+    assert_array_equal(read_target(y, 4, "classification"), np.ravel(y))
+
+
+def test_missing_values_of_pandas():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InvalidParameterError, match="that of measure 1 is missing"):
+        read_target(pd.Series([1, pd.NA, 2], dtype="Int64"), 3, "classification")
+    assert_array_equal(read_target(pd.Categorical(["u", "v", "u"]), 3, "classification"), ["u", "v", "u"])
+
+
+def test_few_samples_of_a_class_mean_fewer_folds():
+    y = np.array([0] * 10 + [1] * 3)
+    with pytest.warns(DegenerateDataWarning, match="5 folds were asked for, but class 1 has 3 samples: 3 folds"):
+        folds = outer_folds(y, "classification", 5, 3, None, 0)
+    assert len(folds) == 3
+    for fold in folds:
+        assert (y[fold.test] == 1).sum() == 1
+        assert len(fold.inner) == 2
+    with pytest.raises(UnsuitableDataError, match=r"class 1 has 1 sample\. .* use task='regression'"):
+        outer_folds(y[:11], "classification", 5, 3, None, 0)
+    with pytest.warns(DegenerateDataWarning, match="there are 6 samples: 3 folds"):
+        assert len(outer_folds(np.arange(6.0), "regression", 5, 3, None, 0)) == 3
+
+
+def test_few_groups_mean_fewer_folds():
+    y, groups = np.arange(12) % 2, np.arange(12) // 6
+    with pytest.warns(DegenerateDataWarning, match="there are 2 groups: 2 folds"):
+        folds = outer_folds(y, "classification", 5, 3, groups, 0)
+    assert len(folds) == 2
+    with pytest.raises(UnsuitableDataError, match="there is 1 group"):
+        outer_folds(y, "classification", 5, 3, np.zeros(12, dtype=int), 0)
+
+
+def test_folds_are_stratified_and_seeded():
+    y = np.repeat([0, 1], [40, 10])
+    first, second = (outer_folds(y, "classification", 5, 3, None, seed) for seed in (0, 0))
+    for a, b in zip(first, second, strict=True):
+        assert_array_equal(a.test, b.test)
+        assert_array_equal(np.bincount(y[a.test]), [8, 2])
+        for train, test in a.inner:
+            assert not set(train) & set(test)
+            assert max(train.max(), test.max()) < len(a.train)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (1, "`cv` must be an integer of at least 2"),
+        ("five", "`cv` must be a number of folds"),
+        ([], "at least one split"),
+        ([([0, 1], [1, 2])], "others to test on"),
+    ],
+)
+def test_folds_that_make_no_sense(cv, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        compare(measures(6), [0, 1] * 3, candidates=NOTHING, cv=cv)
+
+
+def test_a_class_of_one_sample_in_the_search():
+    splits = inner_folds(np.array([0, 0, 0, 1]), "classification", 3, None, 0)
+    assert sorted(np.concatenate([test for _, test in splits])) == [0, 1, 2, 3]
+
+
+def test_a_search_in_few_samples():
+    """R^2 of one sample does not exist; the search uses another measure of error."""
+    X = measures(6)
+    with pytest.warns(DegenerateDataWarning):
+        found = compare(X, np.arange(6.0), "regression", [Candidate("W2", divergences.Wasserstein())])
+    assert found.rows[0].status == "ok"
+    assert found.rows[0].warnings == ()
+
+
+def test_scores():
+    truth, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 2, 1])
+    assert as_score(None, "classification").function(truth, predicted) == 0.75
+    assert as_score("balanced_accuracy", "classification").function(truth, predicted) == pytest.approx(5 / 6)
+    assert as_score(None, "regression").name == "r2"
+    with pytest.raises(InvalidParameterError, match="Did you mean 'accuracy'"):
+        as_score("acuracy", "classification")
