@@ -11,7 +11,7 @@ from .._checks import choice, integer, positive, real
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.status import RETRY
-from ..ground import Cost, Matrix, SqEuclidean, as_cost
+from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
 from ..measures import Measures, Support
 from ._base import Claims, Divergence, empty_tile, portions
 from ._support import Rows, check_cost_matrix, common_support, cost_table, sparse_rows
@@ -135,7 +135,9 @@ class Sinkhorn(Divergence):
 
     def claims(self, dim: int) -> Claims:
         """Nothing is proved."""
-        return Claims(False, None, "entropic costs violate the triangle inequality; definiteness is unknown")
+        # A counterexample for one epsilon is one for all: scale the points.
+        scalable = isinstance(as_cost(self.cost), (Euclidean, SqEuclidean)) and self.value != "regularized"
+        return Claims(False, None, "entropic costs violate the triangle inequality", 2.0 if scalable else None)
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""
