@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import kermes
-from kermes.estimators import EXPECTED_FAILURES
+from kermes.estimators.expected_failures import EXPECTED_FAILURES
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kermes.__path__, "kermes."))
 README = Path(__file__).parents[1] / "README.md"
