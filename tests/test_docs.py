@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import kermes
+from kermes.estimators.expected_failures import EXPECTED_FAILURES
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kermes.__path__, "kermes."))
 README = Path(__file__).parents[1] / "README.md"
@@ -54,6 +55,17 @@ def test_extending_examples(capsys):
     for t in (0.1, 1.0, 7.3):
         kernel = kermes.kernels.Semigroup(names["JensenDifference"](h), t=t)
         assert np.linalg.eigvalsh(kernel(X)).min() > -1e-12
+
+
+def test_scikit_learn_section_of_the_guide(capsys):
+    """The Python block prints the text block that follows it, and every expected failure is listed."""
+    section = GUIDE.read_text().split("## In scikit-learn")[1].split("\n## ")[0]
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", section, flags=re.DOTALL)
+    exec(compile(code, str(GUIDE), "exec"), {})
+    assert capsys.readouterr().out.strip() == expected.strip()
+    for (name, parameters), failures in EXPECTED_FAILURES.items():
+        for check, reason in failures.items():
+            assert f"| `{name}({parameters})` | `{check}` | {reason} |" in section
 
 
 def test_gaussian_process_section_of_the_guide(capsys):

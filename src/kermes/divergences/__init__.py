@@ -8,6 +8,7 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 from __future__ import annotations
 
 from ._base import Claims, Divergence
+from ._catalogue import Claimed, catalogue, claims, claims_markdown
 from .bhattacharyya import Bhattacharyya
 from .euclidean import Euclidean
 from .exponential_family import ExponentialFamily
@@ -26,6 +27,7 @@ from .wasserstein import Wasserstein
 __all__ = [
     "MMD",
     "Bhattacharyya",
+    "Claimed",
     "Claims",
     "Divergence",
     "Euclidean",
@@ -42,4 +44,7 @@ __all__ = [
     "Sinkhorn",
     "SlicedWasserstein",
     "Wasserstein",
+    "catalogue",
+    "claims",
+    "claims_markdown",
 ]

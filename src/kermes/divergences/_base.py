@@ -31,11 +31,15 @@ class Claims:
         None = unknown, 0 = known to fail for every h that matters.
     reason : str
         The theorem or argument.
+    fails_at : float or None
+        A power h at which d**h is known not to be conditionally negative definite, for measures on R^dim; then no
+        greater power is either. None = unknown.
     """
 
     metric: bool | None
     negative_type: float | None
     reason: str
+    fails_at: float | None = None
 
 
 class Divergence(Frozen, ABC):

@@ -56,7 +56,7 @@ class GaussianFamily(Jensen):
         return Claims(
             False, None,
             "a metric of means and covariances (the S-divergence of augmented second moments, Sra 2016); zero between "
-            "measures that share both",
+            "measures that share both", 2.0,
         )  # fmt: skip
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:

@@ -84,7 +84,10 @@ class Bhattacharyya(Divergence):
         # Points far apart in feature space: between them d grows like a length, to their mean like a root of its log.
         unbounded = isinstance(self.ground, (Linear, Polynomial))
         return Claims(
-            False, 0.0 if unbounded else None, "two points and their mean violate the triangle inequality (see Notes)"
+            False,
+            0.0 if unbounded else None,
+            "two points and their mean violate the triangle inequality (see Notes)",
+            0.5 if unbounded else None,
         )
 
     def prepare(self, X: Measures, context: None) -> Factors | _Moments:

@@ -116,10 +116,11 @@ class GeneralizedVariance(Jensen):
         if isinstance(self.ground, Linear) and dim == 1:
             return Claims(False, 2.0, "log(1 + x) is a Bernstein function of the variance of the mean; "
                           "zero for measures of equal mean and variance")  # fmt: skip
-        reason = (
-            "a metric between moments (Sra 2016); exp(-t J) is positive definite for t = 1, 2, ..., not known for all t"
-        )
-        return Claims(bool(self.ground.characteristic), None, reason)
+        linear = isinstance(self.ground, Linear)
+        rest = "not for all t" if linear else "not known for all t"
+        reason = f"a metric between moments (Sra 2016); exp(-t J) is positive definite for t = 1, 2, ..., {rest}"
+        # For the linear ground a counterexample for one `eta` is one for all: scale the points.
+        return Claims(bool(self.ground.characteristic), None, reason, 2.0 if linear else None)
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
         """Return True for t = 1, 2, ... (Gaussian integrals), and on R^dim with the linear ground for t > dim - 1."""

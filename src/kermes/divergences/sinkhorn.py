@@ -13,7 +13,7 @@ from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.status import RETRY
 from ..exceptions import ConvergenceWarning
-from ..ground import Cost, Matrix, SqEuclidean, as_cost
+from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
 from ..measures import Measure, Measures, Support
 from ._base import Claims, Divergence, empty_tile, portions
 from ._plans import entropic
@@ -140,7 +140,9 @@ class Sinkhorn(Divergence):
 
     def claims(self, dim: int) -> Claims:
         """Nothing is proved."""
-        return Claims(False, None, "entropic costs violate the triangle inequality; definiteness is unknown")
+        # A counterexample for one epsilon is one for all: scale the points.
+        scalable = isinstance(as_cost(self.cost), (Euclidean, SqEuclidean)) and self.value != "regularized"
+        return Claims(False, None, "entropic costs violate the triangle inequality", 2.0 if scalable else None)
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""

@@ -97,9 +97,8 @@ class SlicedWasserstein(Divergence):
     def claims(self, dim: int) -> Claims:
         """A mean of distances that embed in L^p."""
         negative_type = float(self.p) if self.p <= 2 else None
-        return Claims(
-            True if dim == 1 else None, negative_type, "a mean of L^p distances of quantile functions (p <= 2)"
-        )
+        reason = "a mean of L^p distances of quantile functions"
+        return Claims(True if dim == 1 else None, negative_type, reason, None if self.p == 2 else 2.0)
 
     def context(self, X: Measures, Y: Measures) -> str:
         """Return the cheapest route that both collections allow."""

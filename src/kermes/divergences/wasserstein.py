@@ -125,12 +125,16 @@ class Wasserstein(Divergence):
     def claims(self, dim: int) -> Claims:
         """Metric always; of negative type p on the line for p <= 2, and for the binary cost."""
         cost = as_cost(self.cost)
+        # Where all powers below 2 are known, d^2 is that of a Hilbert space for p = 2 only.
+        fails_at = 2.0 if self.p < 2 else None
         if isinstance(cost, Euclidean) and dim == 1 and self.p <= 2:
-            return Claims(True, float(self.p), "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)")
+            reason = "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)"
+            return Claims(True, float(self.p), reason, fails_at)
         if cost.uniform is not None:
-            return Claims(True, float(self.p), "W_p^p is total variation, an L^1 distance (Schoenberg)")
-        metric = None if isinstance(cost, Matrix) else True
-        return Claims(metric, None, "no isometric embedding known; fails in general for dim >= 2")
+            return Claims(True, float(self.p), "W_p^p is total variation, an L^1 distance (Schoenberg)", fails_at)
+        if isinstance(cost, Matrix):
+            return Claims(None, None, "depends on the matrix")
+        return Claims(True, None, "a metric that does not embed in a Hilbert space", 2.0)
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""

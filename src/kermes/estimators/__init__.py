@@ -6,13 +6,12 @@ machines · ``lssvm_cv`` their selection · ``robust_gp`` Gaussian process regre
 machines · ``lssvm_cv`` their selection · ``streaming`` the same on streams · ``neighbors`` nearest
 neighbours, with bounds of ``_bounds`` · ``robust_gp`` Gaussian process regression · ``gp`` the same on weight vectors.
 Behind them: ``_base`` reads samples and holds the kernel, ``_codes`` turns classes into binary problems and back,
-``_solve`` the linear algebra, ``_default`` the kernel used when none is given. Imports ``kernels``, ``definiteness``
-and everything below. Start reading at ``lssvm``.
+``_solve`` the linear algebra, ``_default`` the kernel used when none is given, ``expected_failures`` the checks of
+scikit-learn that do not pass. Imports ``kernels``, ``definiteness`` and everything below. Start reading at ``lssvm``.
 """
 
 from __future__ import annotations
 
-from .expected_failures import EXPECTED_FAILURES, expected_failed_checks
 from .features import KernelFeatures
 from .gp import EquivalentWassersteinGP
 from .lssvm import LSSVMClassifier, LSSVMRegressor
@@ -25,7 +24,6 @@ from .robust_gp import MeasureGPRegressor
 from .streaming import StreamingLSSVMClassifier, StreamingLSSVMRegressor
 
 __all__ = [
-    "EXPECTED_FAILURES",
     "DistanceMatrix",
     "DistanceToKernel",
     "EquivalentWassersteinGP",

@@ -35,7 +35,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     Examples
     --------
     >>> from kermes import LSSVMClassifier
-    >>> from kermes.estimators import expected_failed_checks
+    >>> from kermes.estimators.expected_failures import expected_failed_checks
     >>> expected_failed_checks(LSSVMClassifier())
     {}
     """
