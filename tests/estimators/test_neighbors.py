@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from tests.estimators.cases import clouds as labelled_clouds
 
 from kermes import Engine, Measures, NearestMeasures, datasets, divergences, ground, pairwise
-from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError, UnsuitableDataError
 
 pytest.importorskip("ot")
 FRESH = Engine(memo=False)
@@ -140,6 +140,7 @@ def test_graph_and_scikit_learn():
     ("call", "message"),
     [
         (lambda X: NearestMeasures(n_neighbors=0).fit(X), "`n_neighbors` must be an integer of at least 1"),
+        (lambda X: NearestMeasures(engine="serial").fit(X), "`engine` must be an Engine"),
         (lambda X: NearestMeasures("w").fit(X), "`divergence` must be a divergence such as .* or None; got 'w'"),
         (
             lambda X: NearestMeasures().fit(X).kneighbors(X, 7),
@@ -173,3 +174,10 @@ def test_copies_are_at_distance_zero_for_entropic_transport():
     distances, indices = NearestMeasures(divergences.Sinkhorn(2.0), n_neighbors=1).fit(X).kneighbors(copies)
     np.testing.assert_array_equal(distances, 0.0)
     np.testing.assert_array_equal(indices[:, 0], np.arange(20))
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_numbers_too_large_are_an_error(dim):
+    X = Measures.from_samples([1e200 * m.points for m in spread(5, dim)])
+    with pytest.raises(NumericalError, match="found no finite value for"):
+        NearestMeasures(divergences.Wasserstein(), n_neighbors=2).fit(X).kneighbors()

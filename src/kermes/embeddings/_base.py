@@ -10,9 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice
-from .._typing import AnyArray, FloatArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences._base import portions
 from ..estimators._base import MeasureEstimator
+from ..exceptions import NumericalError
 from ..measures import Measures
 
 __all__ = ["MeasureFeatures"]
@@ -52,7 +53,9 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         measures = self._read_measures(X, reset=False)
         features = np.empty((len(measures), self._n_features_out), dtype=self.dtype)
         for rows in portions(self._numbers(measures), PORTION):
-            features[rows] = self._map(measures[rows])
+            with np.errstate(over="ignore", invalid="ignore"):
+                features[rows] = self._map(measures[rows])
+            _refuse_overflow(features[rows], rows)
         return features
 
     def _fit(self, X: Any, first: bool) -> Any:
@@ -76,3 +79,11 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     @abstractmethod
     def _numbers(self, X: Measures) -> FloatArray:
         """Return how many numbers are needed to map each measure."""
+
+
+def _refuse_overflow(features: AnyArray, rows: IndexArray) -> None:
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise NumericalError(
+            f"the features of measure {rows[bad[0]]} are not finite; its points are too large. Scale all points down."
+        )
