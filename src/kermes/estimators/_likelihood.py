@@ -59,7 +59,7 @@ def log_likelihood_slopes(L: FloatArray, solved: FloatArray, slopes: list[Slope]
 
 
 def _node(kernel: Any, X: Any) -> Any:
-    """Return a function of theta and of whether derivatives are asked for; sums with noise, multiples and exponentials have ways of their own."""
+    """Return a function of theta, and of whether derivatives are asked for, that evaluates the kernel."""
     if isinstance(kernel, Sum) and isinstance(kernel.k2, WhiteKernel):
         return _Noisy(kernel, X)
     if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
