@@ -82,3 +82,15 @@ def test_another_fit_forgets_the_first():
     model = MeasureGPRegressor(KERNELS["usual"], n_restarts_optimizer=1, random_state=0).fit(X[:10], y[:10])
     fresh = clone(model).fit(X, y)
     assert_array_equal(model.fit(X, y).kernel_.theta, fresh.kernel_.theta)
+
+
+def test_a_kernel_without_gradients_needs_none():
+    class Plain(RBF):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            assert not eval_gradient
+            return super().__call__(X, Y)
+
+    X = np.random.default_rng(2).normal(size=(9, 2))
+    kernel = ConstantKernel(2.0) * Plain() + WhiteKernel(0.1)
+    mine, theirs = (fitted(r, kernel, X[:, 0], X) for r in (MeasureGPRegressor, GaussianProcessRegressor))
+    assert mine.log_marginal_likelihood_value_ == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-12)

@@ -31,9 +31,9 @@ class Likelihood:
         self.kernel, self.X = kernel, X
         self._node = _node(clone(kernel), X)
 
-    def matrix(self, theta: FloatArray) -> tuple[FloatArray, list[Slope]]:
-        """Return the kernel matrix, a fresh array, and its derivatives."""
-        K, slopes = self._node(np.asarray(theta, dtype=np.float64))
+    def matrix(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+        """Return the kernel matrix, a fresh array, and with ``gradient`` its derivatives."""
+        K, slopes = self._node(np.asarray(theta, dtype=np.float64), gradient)
         return K, slopes
 
 
@@ -59,7 +59,7 @@ def log_likelihood_slopes(L: FloatArray, solved: FloatArray, slopes: list[Slope]
 
 
 def _node(kernel: Any, X: Any) -> Any:
-    """Return a function of theta; sums with noise, multiples and exponentials have ways of their own."""
+    """Return a function of theta, and of whether derivatives are asked for, that evaluates the kernel."""
     if isinstance(kernel, Sum) and isinstance(kernel.k2, WhiteKernel):
         return _Noisy(kernel, X)
     if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
@@ -73,11 +73,13 @@ class _Any:
     def __init__(self, kernel: Any, X: Any) -> None:
         self.kernel, self.X = kernel, X
 
-    def __call__(self, theta: FloatArray) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
         if len(theta):
             self.kernel.theta = theta
-        K, gradient = self.kernel(self.X, eval_gradient=True)
-        return K, [np.ascontiguousarray(gradient[:, :, i]) for i in range(gradient.shape[2])]
+        if not gradient:  # which not every kernel has
+            return self.kernel(self.X), []
+        K, stack = self.kernel(self.X, eval_gradient=True)
+        return K, [np.ascontiguousarray(stack[:, :, i]) for i in range(stack.shape[2])]
 
 
 class _Held:
@@ -87,10 +89,10 @@ class _Held:
         self.kernel = kernel
         self.D = kernel._distances(as_measures(X, "X"), None)
 
-    def __call__(self, theta: FloatArray) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
         if len(theta):
             self.kernel.length_scale = float(np.exp(theta[0]))
-        K, slopes = self.kernel._profile(self.D, bool(len(theta)))
+        K, slopes = self.kernel._profile(self.D, gradient and len(theta) > 0)
         return K, list(slopes)
 
 
@@ -102,11 +104,11 @@ class _Multiple:
         self.free = kernel.k1.n_dims
         self.node = _node(kernel.k2, X)
 
-    def __call__(self, theta: FloatArray) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
         c = float(np.exp(theta[0])) if self.free else float(self.constant.constant_value)
-        K, slopes = self.node(theta[self.free :])
+        K, slopes = self.node(theta[self.free :], gradient)
         K *= c
-        first: list[Slope] = [K.copy()] if self.free else []
+        first: list[Slope] = [K.copy()] if self.free and gradient else []
         return K, first + [c * S for S in slopes]
 
 
@@ -118,8 +120,8 @@ class _Noisy:
         self.free = kernel.k2.n_dims
         self.node = _node(kernel.k1, X)
 
-    def __call__(self, theta: FloatArray) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
         level = float(np.exp(theta[-1])) if self.free else float(self.white.noise_level)
-        K, slopes = self.node(theta[: len(theta) - self.free])
+        K, slopes = self.node(theta[: len(theta) - self.free], gradient)
         K.flat[:: len(K) + 1] += level
-        return K, slopes + [level] * self.free
+        return K, [*slopes, level] if self.free and gradient else slopes

@@ -119,7 +119,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         """
         if theta is None:
             return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-        K, slopes = self._likelihood().matrix(theta)
+        K, slopes = self._likelihood().matrix(theta, eval_gradient)
         unit = float(np.mean(np.diag(K)))
         K.flat[:: len(K) + 1] += self.alpha
         L, _ = _cholesky(K, unit, (0.0, *RUNGS))
