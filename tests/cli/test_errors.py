@@ -100,13 +100,13 @@ def test_forced_output_replaces_the_old_file(run, folder):
 
 
 SLOW = """
-import sys, time
+import os, sys, time
 import numpy as np
 from kermes import divergences
 from kermes.cli import main
 
 def tile(self, A, B, rows, cols, triangle):
-    print("computing", flush=True)
+    os.write(1, b"computing\\n")  # at once: two threads say it
     time.sleep(2)
     return np.zeros((len(rows), len(cols))), None
 
@@ -116,16 +116,16 @@ main(["distances", "cells.csv", "--by", "patient", "--columns", "cd4", "-o", "d.
 
 
 def test_ctrl_c_ends_a_program_cleanly(folder):
-    process = subprocess.Popen(
-        [sys.executable, "-c", "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SLOW],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "computing\n"
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SLOW
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "computing\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err == "Interrupted.\n"
     assert not (folder / "d.npy").exists()
