@@ -7,7 +7,8 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, features, foundation, gaussian_process, semigroup, transport
+from . import families, feature_space, features, foundation, gaussian_process, neighbors, regret, semigroup, transport
+from . import families, feature_space, foundation, gaussian_process, search, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -17,10 +18,14 @@ ROWS = {
     **families.ROWS,
     **gaussian_process.ROWS,
     **features.ROWS,
+    **neighbors.ROWS,
+    **search.ROWS,
 }
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["regret"]:
+        return regret.main(names[1:])
     unknown = [name for name in names if name not in ROWS]
     if unknown:
         print(f"no row {unknown[0]!r}; there are: {', '.join(ROWS)}", file=sys.stderr)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.linear_model import SGDClassifier
 
-from kermes import Engine, Measures, datasets, divergences, ground, pairwise
+from kermes import Engine, Measures, StreamingLSSVMClassifier, datasets, divergences, ground, pairwise
 from kermes.embeddings import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
 
 from .harness import Row, timed
@@ -64,52 +64,74 @@ def features_transport() -> Row:
     return _error("LinearTransportFeatures(50), 300 digits", _digits(), features, divergences.Wasserstein(), 0.1)
 
 
-def synthetic_stream(n: int, size: int, seed: int = 0) -> Callable[[], object]:
-    """Return a maker of chunks of two classes of clouds in the plane: equal means and covariances, other shapes."""
-
-    def chunks() -> object:
-        rng = np.random.default_rng(seed)
-        for start in range(0, n, size):
-            y = rng.integers(0, 2, size=min(size, n - start))
-            angles = rng.uniform(0, 2 * np.pi, size=(len(y), 20))
-            radii = np.where(y[:, None] == 0, np.sqrt(2.0), rng.rayleigh(size=angles.shape))  # a ring, or a Gaussian
-            yield Measures.from_samples(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1)), y
-
-    return chunks
+def synthetic_stream(n: int, size: int) -> Iterator[tuple[Measures, np.ndarray]]:
+    """Yield chunks of two classes of clouds in the plane, rings and Gaussians of equal mean and covariance."""
+    rng = np.random.default_rng(0)
+    for start in range(0, n, size):
+        y = rng.integers(0, 2, size=min(size, n - start))
+        angles = rng.uniform(0, 2 * np.pi, size=(len(y), 20))
+        radii = np.where(y[:, None] == 0, np.sqrt(2.0), rng.rayleigh(size=angles.shape))
+        yield Measures.from_samples(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1)), y
 
 
 STREAMED = """
 import sys
 from benchmarks.features import learn_stream
-print(*learn_stream(int(sys.argv[1])))
+print(*learn_stream(int(sys.argv[1]), sys.argv[2]))
 """
+CHUNK = 2000
 
 
-def learn_stream(n: int) -> tuple[float, float, float]:
+class SlicedSGD:
+    """scikit-learn's linear classifier on sliced features."""
+
+    def __init__(self) -> None:
+        self.features, self.model = SlicedFeatures(20, 10, dtype="float32"), SGDClassifier(random_state=0)
+
+    def partial_fit(self, X: Measures, y: np.ndarray, classes: list[int]) -> None:
+        """Learn one chunk."""
+        self.model.partial_fit(self.features.partial_fit(X).transform(X), y, classes)
+
+    def score(self, X: Measures, y: np.ndarray) -> float:
+        """Return the accuracy."""
+        return float(self.model.score(self.features.transform(X), y))
+
+
+def learn_stream(n: int, learner: str) -> tuple[float, float, float]:
     """Return seconds, accuracy on the last chunk (not learned) and peak MB of a linear model on n measures."""
-    size = 2000
-    features, model = SlicedFeatures(20, 10, dtype="float32"), SGDClassifier(random_state=0)
+    model = SlicedSGD() if learner == "sgd" else StreamingLSSVMClassifier(SlicedFeatures(20, 10))
 
     def work() -> float:
-        accuracy = np.nan
-        for i, (X, y) in enumerate(synthetic_stream(n, size)()):  # type: ignore[call-overload, attr-defined]
-            F = features.partial_fit(X).transform(X)
-            if (i + 1) * size >= n:
-                accuracy = model.score(F, y)
-            else:
-                model.partial_fit(F, y, classes=[0, 1])
-        return float(accuracy)
+        for i, (X, y) in enumerate(synthetic_stream(n, CHUNK)):
+            if (i + 1) * CHUNK >= n:
+                return float(model.score(X, y))
+            model.partial_fit(X, y, classes=[0, 1])
+        raise ValueError("n must be positive")
 
     seconds, accuracy = timed(work)
     return seconds, accuracy, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def _in_fresh_process(n: int, learner: str) -> tuple[float, float, float]:
+    command = [sys.executable, "-c", STREAMED, str(n), learner]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(out[0]), float(out[1]), float(out[2])
+
+
+def features_lssvm(small: int = 20_000, large: int = 200_000) -> Row:
+    """Peak memory of the streaming LS-SVM, for ten times as many measures."""
+    _, _, before = _in_fresh_process(small, "lssvm")
+    seconds, accuracy, memory = _in_fresh_process(large, "lssvm")
+    return Row(
+        f"{large} clouds, sliced features, StreamingLSSVMClassifier", f"{small} clouds", f"{memory:.0f} MB",
+        f"{before:.0f} MB", f"{memory / before:.2f} x, {accuracy:.1%} right, {seconds:.1f} s", "<= 1.1 x", "",
+        memory <= 1.1 * before,
+    )  # fmt: skip
+
+
 def features_200k(n: int = 200_000) -> Row:
     """200,000 clouds of 20 points through sliced features and a linear model, in a process of its own."""
-    out = subprocess.run(
-        [sys.executable, "-c", STREAMED, str(n)], capture_output=True, text=True, check=True
-    ).stdout.split()
-    seconds, accuracy, memory = (float(number) for number in out)
+    seconds, accuracy, memory = _in_fresh_process(n, "sgd")
     return Row(
         f"{n} clouds, sliced features, SGDClassifier", "", f"{seconds:.1f} s", "",
         f"{memory:.0f} MB, {accuracy:.1%} right", "< 2048 MB", "", memory < 2048 and accuracy > 0.9,
@@ -117,5 +139,6 @@ def features_200k(n: int = 200_000) -> Row:
 
 
 ROWS = {
-    f.__name__: f for f in (features_quantile, features_sliced, features_fourier, features_transport, features_200k)
+    f.__name__: f
+    for f in (features_quantile, features_sliced, features_fourier, features_transport, features_200k, features_lssvm)
 }

@@ -21,7 +21,7 @@ EXTENDING = README.parent / "docs" / "extending.md"
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     if name.startswith("kermes.plot."):
-        pytest.importorskip("matplotlib")
+        pytest.importorskip("matplotlib.pyplot").close("all")  # what other examples left open
     with np.printoptions(legacy=False):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 
@@ -71,3 +71,17 @@ def test_links_of_pages_outside_the_documentation(path):
     """The build of the documentation checks its own links."""
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
         assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_inspection_and_pictures_of_the_guide(capsys):
+    """The numbers are printed as they stand there, and the pictures of the next section can be drawn from them."""
+    numbers, pictures = (
+        GUIDE.read_text().split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Inspection", "Pictures")
+    )
+    names = run_page(numbers, GUIDE, capsys)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")
+    (code,) = re.findall(r"```python\n(.*?)```", pictures, flags=re.DOTALL)
+    exec(compile(code, str(GUIDE), "exec"), names)
+    assert len(pyplot.get_fignums()) == 5
+    pyplot.close("all")

@@ -24,6 +24,7 @@ LAYERS = [
     ["clustering"],
     ["inspection"],
     ["plot"],
+    ["report"],
     ["naming"],
     ["persistence"],
     ["optimization"],

@@ -5,6 +5,7 @@ import inspect
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kermes
@@ -17,12 +18,18 @@ from kermes import (
     LSSVMClassifier,
     LSSVMClassifierCV,
     LSSVMRegressor,
+    MapPoints,
     MeasureGPRegressor,
     MixtureFeatures,
+    NearestMeasures,
+    StreamingLSSVMClassifier,
+    StreamingLSSVMRegressor,
     divergences,
+    ground,
 )
 from kermes.clustering import HierarchicalClustering, KMedoids
 from kermes.definiteness import SpectrumRepair
+from kermes.embeddings import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
 from kermes.estimators import EXPECTED_FAILURES, expected_failed_checks
 
 ESTIMATORS = [
@@ -50,6 +57,17 @@ ESTIMATORS = [
     EquivalentWassersteinGP(n_restarts=0),
     EquivalentWassersteinGP(n_restarts=0, noise=False),
     MeasureGPRegressor(),
+    NearestMeasures(),
+    StreamingLSSVMClassifier(chunk_size=7),
+    StreamingLSSVMClassifier(multiclass="ovr"),
+    StreamingLSSVMRegressor(),
+    MapPoints(StandardScaler()),
+    QuantileFeatures(n_quantiles=5),
+    QuantileFeatures(n_quantiles=None),
+    SlicedFeatures(n_slices=7, n_quantiles=3),
+    RandomFourierFeatures(random_state=0),
+    RandomFourierFeatures(ground.Laplacian(0.5), random_state=0),
+    LinearTransportFeatures(n_reference=3, random_state=0),
     HierarchicalClustering(),
     HierarchicalClustering(linkage="ward", optimal_ordering=True),
     KMedoids(),
@@ -70,7 +88,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_every_estimator_is_checked():
     public = {
         thing
-        for name in ("estimators", "clustering", "definiteness")
+        for name in ("estimators", "embeddings", "clustering", "definiteness")
         for thing in vars(importlib.import_module(f"kermes.{name}")).values()
         if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
     }

@@ -14,11 +14,20 @@ from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
 if TYPE_CHECKING:
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, inspection, kernels, plot
-    from . import clustering, datasets, definiteness, diagnostics, equivalence, kernels, optimization, plot
-    from . import clustering, comparison, datasets, definiteness, diagnostics, equivalence, kernels, plot
+    from . import (
+        clustering,
+        comparison,
+        datasets,
+        definiteness,
+        diagnostics,
+        embeddings,
+        equivalence,
+        inspection,
+        kernels,
+        optimization,
+        plot,
+    )
     from .comparison import compare
-    from . import clustering, datasets, definiteness, diagnostics, embeddings, equivalence, kernels, plot
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
@@ -31,6 +40,9 @@ if TYPE_CHECKING:
         MapPoints,
         MeasureGPRegressor,
         MixtureFeatures,
+        NearestMeasures,
+        StreamingLSSVMClassifier,
+        StreamingLSSVMRegressor,
     )
     from .persistence import load, save
 
@@ -48,6 +60,9 @@ __all__ = [
     "MeasureGPRegressor",
     "Measures",
     "MixtureFeatures",
+    "NearestMeasures",
+    "StreamingLSSVMClassifier",
+    "StreamingLSSVMRegressor",
     "clustering",
     "compare",
     "comparison",
@@ -64,8 +79,8 @@ __all__ = [
     "optimization",
     "pairwise",
     "plot",
-    "save",
     "precompute",
+    "save",
 ]
 
 #: Loaded at first use: they bring scikit-learn's learners and files.
@@ -81,6 +96,9 @@ _LAZY = {
     "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
     "MixtureFeatures": "kermes.estimators",
+    "NearestMeasures": "kermes.estimators",
+    "StreamingLSSVMClassifier": "kermes.estimators",
+    "StreamingLSSVMRegressor": "kermes.estimators",
     "clustering": "kermes.clustering",
     "compare": "kermes.comparison",
     "comparison": "kermes.comparison",

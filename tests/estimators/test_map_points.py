@@ -1,5 +1,7 @@
 """Transformers of points: the same numbers as by hand, in pipelines and searches, and nothing paid twice."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -156,3 +158,13 @@ def test_functions_cannot_reach_the_collection(clouds):
 
     assert_array_equal(X.map_points(in_place).points, 2 * before)
     assert_array_equal(X.points, before)
+
+
+def test_pickling_and_subsets(clouds):
+    """What scikit-learn's checks of transformers would have asked, if the output were an array."""
+    X = clouds(9, 2)
+    step = MapPoints(PCA(1)).fit(X)
+    copy = pickle.loads(pickle.dumps(step))
+    assert copy.transform(X).fingerprint == step.transform(X).fingerprint
+    assert_allclose(step.transform(X[[4, 2]])[1].points, step.transform(X)[2].points)
+    assert step.fit(X).transform(X).fingerprint == copy.transform(X).fingerprint

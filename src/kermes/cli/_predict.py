@@ -33,8 +33,8 @@ def predict(
 ) -> None:
     """Predict with a saved model, a row for each measure.
 
-    The prediction is the last column. The file is read as the training data were, unless options say otherwise. With
-    --label the score is told too.
+    The prediction is the last column. The file is read as the training data were, unless options say otherwise.
+    With --label the score is told too.
     """
     from .. import persistence
 

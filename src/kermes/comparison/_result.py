@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from .._checks import choice, missing
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError, KermesError
+from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._budget import duration
 from ._candidate import Candidate
@@ -198,14 +198,11 @@ class Comparison:
             raise missing("pandas", "test", "Comparison.to_frame") from None
         return pd.DataFrame(self.table)
 
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write the comparison as a page of HTML."""
-        # By name: the layer of reports knows comparisons, not the other way round.
-        try:
-            writer = importlib.import_module("kermes.report")
-        except ModuleNotFoundError:
-            raise KermesError("this version of kermes has no HTML reports; print the comparison instead.") from None
-        writer.comparison_report(self, path)
+    def report(self, path: str | PathLike[str], command: str = "") -> Path:
+        """Write the comparison as one HTML file and return its path; ``command`` is shown as the way to repeat it."""
+        from ._report import comparison_report
+
+        return comparison_report(self, command).save(path)
 
     def __repr__(self) -> str:
         header, body = self._cells()

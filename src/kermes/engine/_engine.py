@@ -114,13 +114,13 @@ class Engine:
         require_same_dim(X, Y)
         divergence.check(X)
         divergence.check(Y)
-        x_rows, x_places = np.unique(X.rows, return_inverse=True)
-        y_rows, y_places = np.unique(Y.rows, return_inverse=True)
+        x_rows, x_places = _distinct(X.rows)
+        y_rows, y_places = (x_rows, x_places) if Y is X else _distinct(Y.rows)
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         table = self._table(divergence, X, Y, x_rows, y_rows, symmetric)
         with table.locked():
             x_slots, y_slots = table.slots(x_rows, y_rows)
-            blocks = list(_blocks(table, x_rows, y_rows, symmetric))
+            blocks = [] if table.complete() else list(_blocks(table, x_rows, y_rows, symmetric))
             if blocks:
                 self._fill(divergence, table, blocks, X, Y, symmetric)
             values, status = table.read(x_slots[x_places], y_slots[y_places])
@@ -291,7 +291,7 @@ def pairwise(
     values, info = (engine or DEFAULT).evaluate(divergence, left, right)
     exponent = (2.0 if squared else 1.0) / divergence.power
     if not divergence.signed:
-        values = np.maximum(values, 0.0)  # rounding
+        np.maximum(values, 0.0, out=values)  # rounding
     elif exponent != 1.0 and (values < 0).any():
         i, j = np.argwhere(values < 0)[0]
         as_it_is = f"; squared={divergence.power == 2.0} returns it as it is" if divergence.power in (1.0, 2.0) else ""
@@ -322,6 +322,13 @@ def _raise(values: FloatArray, exponent: float) -> FloatArray:
     if exponent == 1.0:
         return values
     return np.sqrt(values) if exponent == 0.5 else values**exponent
+
+
+def _distinct(rows: IndexArray) -> tuple[IndexArray, IndexArray | slice]:
+    """Return the distinct rows in ascending order, and the place of each row among them."""
+    if (rows[1:] > rows[:-1]).all():  # the rule: folds and slices of a collection
+        return rows, slice(None)
+    return np.unique(rows, return_inverse=True)
 
 
 def _blocks(table: PairTable, x_rows: IndexArray, y_rows: IndexArray, symmetric: bool) -> Iterator[_plan.Block]:

@@ -34,6 +34,7 @@ class PairTable:
         self.values: FloatArray = np.empty((0, 0))
         self.status: StatusArray = np.empty((0, 0), dtype=np.uint8)
         self.lock = threading.RLock()
+        self._complete = True
 
     #: Whether everybody else who wants these pairs waits while they are computed.
     exclusive = False
@@ -74,9 +75,15 @@ class PairTable:
         """Return the slots of rows that have been given one."""
         return self._slot_of[0][left], self._slot_of[1][right]
 
+    def complete(self) -> bool:
+        """Whether all pairs of the rows so far are computed, and none is unconverged: nothing to look for."""
+        if not self._complete:
+            self._complete = not self.status[: self._used[0], : self._used[1]].any()
+        return self._complete
+
     def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_]:
         """Return which pairs of slots are not computed yet."""
-        return np.asarray(self.status[_place(left, right)] == PENDING)
+        return np.asarray(_block(self.status, left, right) == PENDING)
 
     def write(self, left: IndexArray, right: IndexArray, values: FloatArray, status: StatusArray) -> None:
         """Store a finished tile; the status last, so that a pair is never finished without its value."""
@@ -90,16 +97,20 @@ class PairTable:
 
     def read(self, left: IndexArray, right: IndexArray) -> tuple[FloatArray, StatusArray]:
         """Return fresh arrays of values and status."""
-        place = _place(left, right)
-        return np.array(self.values[place]), np.array(self.status[place])
+        values = _block(self.values, left, right)
+        if self.complete():
+            return values, np.zeros(values.shape, dtype=np.uint8)
+        return values, _block(self.status, left, right)
 
     def _count_new(self, rows: IndexArray, side: int) -> int:
         return int(np.count_nonzero(self._slot_of[side][rows] < 0))
 
     def _assign(self, rows: IndexArray, side: int) -> None:
         new = rows[self._slot_of[side][rows] < 0]
-        self._slot_of[side][new] = self._used[side] + np.arange(len(new))
-        self._used[side] += len(new)
+        if len(new):
+            self._slot_of[side][new] = self._used[side] + np.arange(len(new))
+            self._used[side] += len(new)
+            self._complete = False
 
     def _grow(self) -> None:
         """Enlarge the arrays if needed; by a quarter at least once they hold something."""
@@ -119,11 +130,11 @@ class PairTable:
         return np.empty((n, m)), np.full((n, m), PENDING, dtype=np.uint8)
 
 
-def _place(left: IndexArray, right: IndexArray) -> tuple[Any, ...]:
-    """Return an index of the block left x right; slices, which copy ten times faster, where slots are consecutive."""
+def _block(array: Any, left: IndexArray, right: IndexArray) -> Any:
+    """Return a fresh array of the block left x right."""
     if all(len(slots) and (np.diff(slots) == 1).all() for slots in (left, right)):
-        return slice(left[0], left[-1] + 1), slice(right[0], right[-1] + 1)
-    return np.ix_(left, right)
+        return np.array(array[left[0] : left[-1] + 1, right[0] : right[-1] + 1])
+    return np.asarray(array).take(left, axis=0).take(right, axis=1)  # five times as fast as array[np.ix_(left, right)]
 
 
 class Memo:

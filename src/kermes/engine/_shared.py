@@ -36,6 +36,11 @@ except ImportError:  # no such locks on this system: every process computes for 
 
 __all__ = ["SharedTable", "publish", "shared_table"]
 
+#: Tables whose files stay open.
+REMEMBERED = 32
+#: By folder: stamp of the index, slots of the rows, rows in use, and the mapped arrays.
+_seen: dict[Path, tuple[Any, ...]] = {}
+
 
 def shared_table(divergence: Divergence, X: Measures, n_rows: int, limit: int) -> SharedTable | None:
     """Return the table of a collection that several processes have, or None if it is for this one alone.
@@ -73,7 +78,7 @@ def publish(divergence: Divergence, X: Measures, values: FloatArray, status: Sta
 class SharedTable(PairTable):
     """A symmetric table whose arrays are files in the folder ``place``; rows are those of the origin.
 
-    ``index.npy`` holds the side of the arrays, then the rows in the order of their slots. A process that is killed
+    ``index`` holds the side of the arrays, then the rows in the order of their slots. A process that is killed
     leaves its lock to the next one and its pairs pending.
     """
 
@@ -83,6 +88,7 @@ class SharedTable(PairTable):
         super().__init__(origin.size, origin.size, symmetric=True)
         self._folder = place
         self._rows = origin.rows
+        self._stored = 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -98,7 +104,11 @@ class SharedTable(PairTable):
         return super().slots_of(self._rows[left], self._rows[right])
 
     def _assign(self, rows: IndexArray, side: int) -> None:
-        super()._assign(self._rows[rows], side)
+        rows = self._rows[rows]
+        if self._count_new(rows, 0):
+            slot_of = self._slot_of[0].copy()  # what is remembered is what the files say
+            self._slot_of = slot_of, slot_of
+        super()._assign(rows, side)
 
     def _grow(self) -> None:
         side = len(self.values)
@@ -111,35 +121,50 @@ class SharedTable(PairTable):
                     old.unlink(missing_ok=True)
 
     def _allocate(self, n: int, m: int) -> tuple[FloatArray, StatusArray]:
-        values, status = (
-            _new_file(path, n, dtype) for path, dtype in zip(self._files(n), (np.float64, np.uint8), strict=True)
-        )
+        for path, size in zip(self._files(n), (8, 1), strict=True):
+            _reserve(path, size * n * n)
+        values, status = self._mapped(n, "r+")
         status[:] = PENDING
         return values, status
 
     def _load(self) -> None:
+        """Read the index, unless it is the one that this process saw last."""
         try:
-            index = np.load(self._folder / "index.npy")
+            found = os.stat(self._folder / "index")
         except FileNotFoundError:
-            self._stored = 0
             return
-        rows = index[1:]
-        self._slot_of[0][rows] = np.arange(len(rows))
-        self._used[:] = [len(rows)] * 2
-        self._stored = len(rows)
-        self.values, self.status = (np.load(path, mmap_mode="r+") for path in self._files(index[0]))
+        stamp = found.st_ino, found.st_mtime_ns
+        known = _seen.get(self._folder)
+        if known is None or known[0] != stamp:
+            side, *_ = index = np.fromfile(self._folder / "index", dtype=np.int64)
+            slot_of = np.full(len(self._slot_of[0]), -1, dtype=np.int64)
+            slot_of[index[1:]] = np.arange(len(index) - 1)
+            values, status = self._mapped(side, "r+")
+            known = stamp, slot_of, len(index) - 1, values, status
+            _remember(self._folder, known)
+        _, slot_of, used, self.values, self.status = known
+        self._slot_of, self._used = (slot_of, slot_of), [used, used]
+        self._stored, self._complete = used, False
 
     def _store(self) -> None:
         slot_of = self._slot_of[0]
         rows = np.flatnonzero(slot_of >= 0)
         rows = rows[np.argsort(slot_of[rows])]
-        temporary = self._folder / "index.tmp.npy"
-        np.save(temporary, np.concatenate([[len(self.values)], rows]))
-        os.replace(temporary, self._folder / "index.npy")  # all or nothing
+        temporary = self._folder / "index.tmp"
+        np.concatenate([[len(self.values)], rows]).astype(np.int64).tofile(temporary)
+        os.replace(temporary, self._folder / "index")  # all or nothing
         self._stored = len(rows)
 
+    def _mapped(self, side: int, mode: Any) -> tuple[FloatArray, StatusArray]:
+        """Return the arrays as mapped files."""
+        values, status = self._files(side)
+        return (
+            np.memmap(values, dtype=np.float64, mode=mode, shape=(side, side)).view(np.ndarray),
+            np.memmap(status, dtype=np.uint8, mode=mode, shape=(side, side)).view(np.ndarray),
+        )
+
     def _files(self, side: int) -> tuple[Path, Path]:
-        return self._folder / f"values-{side}.npy", self._folder / f"status-{side}.npy"
+        return self._folder / f"values-{side}", self._folder / f"status-{side}"
 
 
 def _place(divergence: Divergence, origin: Origin) -> Path | None:
@@ -163,10 +188,17 @@ def identity(value: Any) -> str:
     return repr(float(value)) if isinstance(value, numbers.Real) else repr(value)
 
 
-def _new_file(path: Path, side: int, dtype: Any) -> Any:
-    """Return a mapped (side, side) array on blocks of its own: a full disk is an error here, and a crash later."""
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(side, side))
-    if hasattr(os, "posix_fallocate"):
-        with open(path, "r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, os.path.getsize(path))
-    return array
+def _reserve(path: Path, size: int) -> None:
+    """Make a file of its final size on blocks of its own: a full disk is an error here, and would be a crash later."""
+    with open(path, "wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+
+
+def _remember(folder: Path, state: tuple[Any, ...]) -> None:
+    """Keep what the files of a table say; the oldest of many is forgotten."""
+    _seen[folder] = state
+    while len(_seen) > REMEMBERED:
+        _seen.pop(next(iter(_seen)), None)

@@ -16,7 +16,7 @@ from .._linalg import eigh
 from .._typing import FloatArray
 from ..exceptions import IllConditionedWarning, NumericalError
 
-__all__ = ["DualFactor", "Path", "PrimalFactor", "dual", "dual_leave_one_out", "primal"]
+__all__ = ["DualFactor", "Path", "PrimalFactor", "dual", "dual_leave_one_out", "from_moments", "primal"]
 
 
 def dual(K: FloatArray, targets: FloatArray, ridge: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -50,8 +50,20 @@ def primal(F: FloatArray, targets: FloatArray, ridge: FloatArray) -> tuple[Float
     weights = 1.0 / ridge
     mean, level = np.average(F, axis=0, weights=weights), np.average(targets, axis=0, weights=weights)
     centred = F - mean
-    A = (centred.T * weights) @ centred + np.eye(F.shape[1])
-    rhs = (centred.T * weights) @ (targets - level)
+    scatter, cross = (centred.T * weights) @ centred, (centred.T * weights) @ (targets - level)
+    return from_moments(mean, scatter, cross, level, 1.0)
+
+
+def from_moments(
+    mean: FloatArray, scatter: FloatArray, cross: FloatArray, level: FloatArray, gamma: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return w (l, p) and b (p,) from moments of features and targets.
+
+    These are the mean (l,) of the features and that of the targets, ``level`` (p,), and the sums about them of products
+    of features, ``scatter`` (l, l), and of features with targets, ``cross`` (l, p).
+    """
+    A = gamma * scatter + np.eye(len(mean))
+    rhs = gamma * cross
     factor = _cholesky(A)
     w = _solve_symmetric(A, rhs) if factor is None else cho_solve(factor, rhs)
     return w, level - mean @ w

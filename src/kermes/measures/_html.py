@@ -23,16 +23,21 @@ INK = "#1b6ca8"
 
 def collection_html(X: Measures) -> str:
     """Return HTML: what the collection is, and its first measures as pictures."""
-    shown = [X[i] for i in range(min(len(X), MOST_MEASURES))]
-    low, high = X.points.min(axis=0), X.points.max(axis=0)
+    shown = X[:MOST_MEASURES]
     pictures = "".join(
-        f'<figure style="margin:0 6px 0 0;display:inline-block;text-align:center">{_thumbnail(m, X.support, low, high)}'
-        f'<figcaption style="font-size:11px">{_caption(m, i)}</figcaption></figure>'
-        for i, m in enumerate(shown)
+        f'<figure style="margin:0 6px 0 0;display:inline-block;text-align:center">{picture}'
+        f'<figcaption style="font-size:11px">{_caption(measure, i)}</figcaption></figure>'
+        for i, (measure, picture) in enumerate(zip(shown, thumbnails(shown), strict=True))
     )
     drawn = f"<div>first two of the {X.dim} coordinates</div>" if X.dim > 2 else ""
     rest = f"<span> and {len(X) - len(shown)} more</span>" if len(X) > len(shown) else ""
     return f'<div><code>{escape(repr(X))}</code><div style="margin-top:6px">{pictures}{rest}</div>{drawn}</div>'
+
+
+def thumbnails(X: Measures) -> list[str]:
+    """Return a small picture of each measure as SVG, all in one frame of coordinates."""
+    low, high = X.points.min(axis=0), X.points.max(axis=0)
+    return [_thumbnail(measure, X.support, low, high) for measure in X]
 
 
 def _caption(measure: Measure, i: int) -> str:

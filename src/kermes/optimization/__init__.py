@@ -11,19 +11,23 @@ from __future__ import annotations
 from ._simplex import project
 from .acquisition import Acquisition, ExpectedImprovement, LowerConfidenceBound
 from .optimizer import SimplexOptimizer, SimplexResult, minimize_on_simplex
+from .regret import METHODS, RegretCurves, regret_curves
 from .surrogate import EquivalentSurrogate, EuclideanSurrogate, Posterior, Surrogate, WassersteinSurrogate
 
 __all__ = [
+    "METHODS",
     "Acquisition",
     "EquivalentSurrogate",
     "EuclideanSurrogate",
     "ExpectedImprovement",
     "LowerConfidenceBound",
     "Posterior",
+    "RegretCurves",
     "SimplexOptimizer",
     "SimplexResult",
     "Surrogate",
     "WassersteinSurrogate",
     "minimize_on_simplex",
     "project",
+    "regret_curves",
 ]

@@ -34,6 +34,10 @@ class Squares:
         """Return their gradients in the rows of A, (n, k, m)."""
         raise NotImplementedError
 
+    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both."""
+        return self(A, B), self.slopes(A, B)
+
 
 @dataclass(frozen=True)
 class Euclid(Squares):
@@ -105,22 +109,27 @@ class Table(Squares):
         return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
 
     def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the optimal potentials of the first measure.
+        """Return the optimal potentials of the first measure."""
+        return self.with_slopes(A, B)[1]
+
+    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both from one linear program for each pair.
 
         The value is the maximum of u a + v b over u_i + v_j <= C_ij: a maximiser u is a subgradient. The solver leaves
         u open where a has no mass; u_i = min_j C_ij - v_j over the atoms of b is feasible everywhere and no less.
         """
         solver = network_simplex()
-        out = np.empty((len(A), len(B), len(self.C)))
+        values, slopes = np.empty((len(A), len(B))), np.empty((len(A), len(B), len(self.C)))
+        atoms = [(b[b > 0], np.ascontiguousarray(self.C[:, b > 0])) for b in B]
         for i, a in enumerate(A):
-            for j, b in enumerate(B):
-                rows, cols = np.flatnonzero(a), np.flatnonzero(b)
-                cost = np.ascontiguousarray(self.C[np.ix_(rows, cols)])
-                _, _, v, code = transport_with_duals(solver, a[rows], b[cols], cost)
+            rows = np.flatnonzero(a)
+            for j, (b, costs) in enumerate(atoms):
+                _, _, v, code = transport_with_duals(solver, a[rows], b, costs[rows])
                 if code:
                     raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
-                out[i, j] = (self.C[:, cols] - v).min(axis=1)
-        return out
+                slopes[i, j] = (costs - v).min(axis=1)
+                values[i, j] = slopes[i, j] @ a + v @ b
+        return np.maximum(values, 0.0), slopes
 
 
 def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._checks import integer
+from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import EvaluationError, InvalidParameterError
 from ._simplex import ascend, check_weights
@@ -21,8 +22,8 @@ __all__ = ["SimplexOptimizer", "SimplexResult", "minimize_on_simplex"]
 
 #: Two probability vectors closer than this, as the sum of differences, are the same question.
 SAME = 1e-6
-#: Random starts of the search for the next question, of which the best few are climbed from.
-N_RANDOM, N_CLIMBS = 256, 8
+#: Random points of which the best few, and as many others, start the search for the next question.
+N_RANDOM, N_CLIMBS = 256, 10
 #: Mirror steps from each start, then projected ones.
 N_MIRROR, N_PROJECTED = 25, 15
 
@@ -128,7 +129,7 @@ class SimplexOptimizer:
             (noise, (bool, np.bool_), "noise"),
         ):
             if not isinstance(value, kind):  # type: ignore[arg-type]
-                raise InvalidParameterError(f"`{name}` must be {_article(kind)}; got {value!r}.")
+                raise InvalidParameterError(f"`{name}` must be {_kind(kind)}; got {value!r}.")
         self.surrogate.check(self.points, self.n_weights)
         self._random = check_random_state(random_state)
         self._asked: list[FloatArray] = []  # questions without an answer
@@ -140,7 +141,8 @@ class SimplexOptimizer:
         if len(self._weights) + len(self._asked) < self.n_initial or len(self._values) < 2:
             question = self._new(np.empty((0, self.n_weights)))
         else:
-            question = self._new(self._candidates(self._posterior(believe=True)))
+            with few_threads(len(self._weights)):
+                question = self._new(self._candidates(self._posterior(believe=True)))
         self._asked.append(question)
         return question.copy()
 
@@ -230,7 +232,8 @@ class SimplexOptimizer:
         drawn = self._uniform(N_RANDOM)
         promising = np.argsort(-self.acquisition.worth(*posterior.predict(drawn), best).score)[:N_CLIMBS]
         incumbent = posterior.evaluated[[int(np.argmin(posterior.predict(posterior.evaluated)[0]))]]
-        starts = np.concatenate([drawn[promising], incumbent, np.eye(self.n_weights)])
+        # The best of many random points crowd on one hill: as many others look for another.
+        starts = np.concatenate([drawn[promising], drawn[:N_CLIMBS], incumbent, np.eye(self.n_weights)])
         inner, _ = ascend(score, starts, N_MIRROR, "mirror")
         ends, scores = ascend(score, inner, N_PROJECTED, "projected")
         return ends[np.argsort(-scores, kind="stable")]
@@ -286,8 +289,8 @@ def minimize_on_simplex(
     Examples
     --------
     >>> from kermes import datasets, optimization
-    >>> problem = datasets.simplex_problem("problem15")
-    >>> found = optimization.minimize_on_simplex(problem, problem.n_weights, n_calls=20, random_state=0)
+    >>> problem = datasets.simplex_problem("problem13")
+    >>> found = optimization.minimize_on_simplex(problem, problem.n_weights, n_calls=15, random_state=0)
     >>> bool(found.value - problem.minimum < 0.01)
     True
     """
@@ -320,5 +323,5 @@ def _value(value: Any, weights: FloatArray) -> float:
     return number
 
 
-def _article(kind: Any) -> str:
-    return "True or False" if isinstance(kind, tuple) else f"a {kind.__name__}, such as those of kermes.optimization"
+def _kind(kind: Any) -> str:
+    return "True or False" if isinstance(kind, tuple) else f"one of kermes.optimization, a kind of {kind.__name__}"

@@ -63,7 +63,7 @@ class Posterior:
 
     def predict(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the standard deviation of the function at weights A (n, m)."""
-        return self._moments(self._correlate(A))[:2]
+        return self._moments(self._correlate(self.squares(A, self.evaluated)))[:2]
 
     def predict_with_slopes(self, A: FloatArray) -> Prediction:
         r"""Return mean, standard deviation and their gradients.
@@ -75,9 +75,9 @@ class Posterior:
                   \nabla \mu = \sum_j (K^{-1} y)_j \nabla k_j, \quad
                   \nabla \sigma = -\sigma^{-1} \sum_j (K^{-1} k)_j \nabla k_j
         """
-        k = self._correlate(A)
+        squares, slopes = self.squares.with_slopes(A, self.evaluated)
+        k = self._correlate(squares)
         mean, std, solved = self._moments(k)
-        slopes = self.squares.slopes(A, self.evaluated)
         by_mean = -0.5 * self._scale * k * self.model.alpha_
         by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
         return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, slopes) for w in (by_mean, by_std)))
@@ -91,8 +91,8 @@ class Posterior:
     def _scale(self) -> float:
         return float(self.model._y_train_std)
 
-    def _correlate(self, A: FloatArray) -> FloatArray:
-        return np.asarray(self.variance * np.exp(-0.5 * self.squares(A, self.evaluated)))
+    def _correlate(self, squares: FloatArray) -> FloatArray:
+        return np.asarray(self.variance * np.exp(-0.5 * squares))
 
     def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
@@ -241,9 +241,10 @@ class _Scaled(Squares):
         """Return the squared distances (n, k)."""
         return self.factor * self.squares(A, B)
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return their gradients (n, k, m)."""
-        return self.factor * self.squares.slopes(A, B)
+    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both."""
+        values, slopes = self.squares.with_slopes(A, B)
+        return self.factor * values, self.factor * slopes
 
 
 def _median(D: FloatArray) -> float:

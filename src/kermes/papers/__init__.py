@@ -13,6 +13,7 @@ __all__ = ["KEYS", "load"]
 
 #: Papers that can be reproduced, with their titles.
 KEYS = {
+    "gpm": "Gaussian process regression over discrete probability measures (Candelieri, Ponti, Archetti, 2022)",
     "kwd": "Kernel Wasserstein distance (Oh, Pouryahya, Iyer, Apte, Tannenbaum, Deasy, 2019)",
     "skfs": "Semigroup kernels on finite sets (Cuturi, Vert, 2004)",
     "skm": "Semigroup kernels on measures (Cuturi, Fukumizu, Vert, 2005)",

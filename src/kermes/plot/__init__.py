@@ -3,8 +3,8 @@
 Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.plot(ax)`` draws again, ``ax_`` and
 ``figure_`` are where. Nothing is shown. The functions are short forms of the displays of their files and return axes
 or a figure. ``_heatmap`` · ``_gram`` · ``_spectrum`` · ``_dendrogram`` · ``_transport`` · ``_eigenfunctions`` ·
-``_pca`` · ``_simplex`` · ``_map`` · ``_contributions``; ``_display``, ``_axes`` and ``_classes`` have what they share.
-Imports ``inspection`` and everything below.
+``_pca`` · ``_simplex`` · ``_map`` · ``_contributions`` · ``_regret``; ``_display``, ``_axes`` and ``_classes`` have what
+they share. Imports ``inspection`` and everything below.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ._gram import GramDisplay, gram
 from ._heatmap import HeatmapDisplay, heatmap
 from ._map import MapDisplay
 from ._pca import WeightedPCADisplay, weighted_pca
+from ._regret import regret
 from ._simplex import SimplexDisplay
 from ._spectrum import SpectrumDisplay
 from ._transport import TransportPlanDisplay
@@ -35,5 +36,6 @@ __all__ = [
     "eigenfunctions",
     "gram",
     "heatmap",
+    "regret",
     "weighted_pca",
 ]

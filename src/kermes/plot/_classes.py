@@ -13,7 +13,7 @@ from ._axes import pyplot
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"]
 #: Classes: the muted palette of Paul Tol, likewise, and black. Clusters and classes of one picture differ in colour.
 CLASS_PALETTE = [
-    "#332288", "#DDCC77", "#44AA99", "#882255", "#88CCEE", "#CC6677", "#117733", "#AA4499", "#999933", "#000000",
+    "#332288", "#CC6677", "#117733", "#88CCEE", "#882255", "#44AA99", "#AA4499", "#999933", "#DDCC77", "#000000",
 ]  # fmt: skip
 #: More names than this make no readable legend.
 MOST_NAMES = 12

@@ -75,7 +75,7 @@ class ContributionsDisplay(Display):
         output, bias = float(found.decision[sample, problem]), float(found.intercept[problem])
         values = [*top.values, output - bias - float(top.values.sum()), bias]
         written = [*(self._name(row) for row in top.rows), f"{len(found.support) - len(top.rows)} others", "intercept"]
-        ax = self._open(ax, 5.6, 0.3 * len(values) + 1.3)
+        ax = self._open(ax, 6.0, 0.3 * len(values) + 1.3)
         places = np.arange(len(values))[::-1]
         ax.barh(places, values, color=[PALETTE[0] if value >= 0 else PALETTE[1] for value in values], height=0.7)
         ax.axvline(0.0, color="0.3", linewidth=0.8)
@@ -93,5 +93,5 @@ class ContributionsDisplay(Display):
         negative, positive = self.contributions.problems[problem]
         if negative is None and positive is None:
             return f"output {output:.3g}"
-        sides = ["the others" if name is None else str(name) for name in (negative, positive)]
-        return f"{sides[0]} (below 0) or {sides[1]} (above): output {output:.3g}"
+        sides = ["the other classes" if name is None else f"class {name}" for name in (negative, positive)]
+        return f"{sides[0]} (negative) against {sides[1]} (positive): output {output:.3g}"

@@ -18,6 +18,8 @@ __all__ = ["DendrogramDisplay", "dendrogram"]
 
 #: More leaves than this have no names.
 MOST_LEAVES = 60
+#: More characters than this do not fit beside each other.
+ACROSS = 90
 #: Colour of merges of different clusters.
 ABOVE = (0.44, 0.44, 0.44, 1.0)
 
@@ -139,9 +141,10 @@ def _write(ax: Any, names: list[str]) -> float:
         ax.set_xticks([])
         return 0.0
     longest = max(map(len, names))
+    turned = longest > 2 or longest * len(names) > ACROSS
     ax.set_xticks(np.arange(len(names)), names)
-    ax.tick_params(axis="x", length=0, labelsize=7, rotation=90 if longest > 2 else 0)
-    inches = 0.1 + 0.06 * (longest if longest > 2 else 1)
+    ax.tick_params(axis="x", length=0, labelsize=7, rotation=90 if turned else 0)
+    inches = 0.1 + 0.06 * (longest if turned else 1)
     return float(inches * ax.figure.dpi / ax.get_window_extent().height)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._typing import AnyArray, ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
-from ..measures import Measure, Measures
 from ._display import Display
 
 __all__ = ["GramDisplay", "as_square", "gram"]
@@ -105,9 +104,12 @@ def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
 
 def as_square(K: ArrayLike, name: str, example: str) -> FloatArray:
     """Return K as a square matrix of finite numbers, or say what it is instead."""
-    if isinstance(K, (Measures, Measure)):
-        raise InvalidParameterError(f"`{name}` must be a square matrix; got measures. Pass {example}.")
-    values = np.asarray(K, dtype=np.float64)
+    try:
+        values: FloatArray = np.asarray(K, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"`{name}` must be a square matrix of numbers; got {type(K).__name__}. Pass {example}."
+        ) from None
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not values.size:
         raise InvalidParameterError(f"`{name}` must be a square matrix, such as {example}; got shape {values.shape}.")
     if not np.isfinite(values).all():

@@ -20,6 +20,8 @@ __all__ = ["MapDisplay"]
 
 #: Side of a thumbnail, as a part of the wider side of the map.
 THUMBNAIL = 0.055
+#: A map is at least this high or wide to either side of its middle, in its wider sides.
+FLAT = 0.2
 
 
 @dataclass(eq=False, repr=False)
@@ -115,14 +117,17 @@ class MapDisplay(Display):
         if self.classes is not None:
             names, of_each = self.classes
             palette = class_colours(len(names))
-        side = THUMBNAIL * (float(np.ptp(places, axis=0).max()) or 1.0)
+        span = float(np.ptp(places, axis=0).max()) or 1.0
+        side = THUMBNAIL * span
         shown = np.zeros(len(places), dtype=bool) if self.images is None else _apart(places, side)
-        dots = places[~shown]
-        ax.scatter(*dots.T, s=14, c=palette[of_each[~shown]], linewidths=0, alpha=0.8, zorder=1)
+        faint = {"s": 7, "alpha": 0.45} if shown.any() else {"s": 14, "alpha": 0.8}  # dots between thumbnails
+        ax.scatter(*places[~shown].T, c=palette[of_each[~shown]], linewidths=0, zorder=1, **faint)
         for i in np.flatnonzero(shown):
             _stamp(ax, self.images[i], places[i], side, palette[of_each[i]])  # type: ignore[index]
-        low, high = places.min(axis=0) - side, places.max(axis=0) + side
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        low, high = places.min(axis=0), places.max(axis=0)
+        half = np.maximum((high - low) / 2, FLAT * span) + side
+        left, bottom = (low + high) / 2 - half
+        ax.set(xlim=(left, left + 2 * half[0]), ylim=(bottom, bottom + 2 * half[1]), aspect="equal")
         ax.set(xlabel="first coordinate", ylabel="second coordinate")
         ax.set_title(self._told(), fontsize=10)
         if self.classes is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,8 @@ class SimplexDisplay(Display):
 
     Parameters
     ----------
-    points : ndarray of shape (k, d)
-        The support, k = 2 or 3.
+    names : list of k str
+        What the weights are of, k = 2 or 3: the points of the support.
     weights : ndarray of shape (n, k)
         Where predictions were made.
     mean, std : ndarray of shape (n,)
@@ -63,7 +63,7 @@ class SimplexDisplay(Display):
     >>> display = plot.SimplexDisplay.from_estimator(model, X, y, truth=problem)
     """
 
-    points: FloatArray
+    names: list[str]
     weights: FloatArray
     mean: FloatArray
     std: FloatArray
@@ -112,11 +112,48 @@ class SimplexDisplay(Display):
         mean, std = model.predict(Measures.from_histograms(weights, points), return_std=True)
         observed = None if measures is None else (WeightVectors(points).rows(measures), _values(y, len(measures)))
         true = None if truth is None else np.asarray(truth(weights), dtype=np.float64)
-        return cls(points, weights, mean, std, level, observed, true).plot(axes)
+        return cls([_written(point) for point in points], weights, mean, std, level, observed, true).plot(axes)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        weights: ArrayLike,
+        mean: ArrayLike,
+        std: ArrayLike,
+        names: Sequence[Any] | None = None,
+        level: float = 0.95,
+        axes: Any = None,
+    ) -> SimplexDisplay:
+        """Draw predictions that were made elsewhere.
+
+        Parameters
+        ----------
+        weights : array of shape (n, 2) or (n, 3)
+            Probability vectors; on the triangle they should fill it.
+        mean, std : array of shape (n,)
+        names : sequence of 2 or 3 names, optional
+            What the weights are of.
+        level : float
+            Probability of the band.
+        axes : matplotlib axes, or array of two, optional
+            Where to draw; a new figure by default.
+        """
+        rows: FloatArray = np.asarray(weights, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] not in (2, 3):
+            raise InvalidParameterError(f"`weights` must have shape (n, 2) or (n, 3); got {rows.shape}.")
+        if (rows < 0).any() or not np.allclose(rows.sum(axis=1), 1.0):
+            raise InvalidParameterError("rows of `weights` must be non-negative and add up to 1.")
+        written = [f"point {i}" for i in range(rows.shape[1])] if names is None else [str(name) for name in names]
+        if len(written) != rows.shape[1]:
+            raise InvalidParameterError(f"`names` must hold {rows.shape[1]} names; got {len(written)}.")
+        order = np.argsort(rows[:, 0], kind="stable")  # a line is drawn from left to right
+        of_rows, spread = _values(mean, len(rows), "mean")[order], _values(std, len(rows), "std")[order]
+        level = real(level, "level", low=0.0, high=1.0, open_low=True)
+        return cls(written, rows[order], of_rows, spread, level).plot(axes)
 
     def plot(self, axes: Any = None) -> SimplexDisplay:
         """Draw, on given axes or on a new figure."""
-        if len(self.points) == 2:
+        if len(self.names) == 2:
             self.axes_ = np.array([self._open(axes, 5.8, 3.8)])
             self._segment(self.ax_)
             return self
@@ -143,22 +180,22 @@ class SimplexDisplay(Display):
         if self.observed is not None:
             weights, values = self.observed
             ax.plot(weights[:, 0], values, "o", color=PALETTE[1], markersize=5, label="observations", zorder=3)
-        ax.set(xlabel=f"weight at {_written(self.points[0])}", ylabel="value", xlim=(-0.01, 1.01))
+        ax.set(xlabel=f"weight at {self.names[0]}", ylabel="value", xlim=(-0.01, 1.01))
         ax.legend(frameon=False, fontsize=9)
 
-    def _triangle(self, ax: Any, values: FloatArray, name: str) -> None:
+    def _triangle(self, ax: Any, values: FloatArray, what: str) -> None:
         places = self.weights @ CORNERS
-        filled = ax.tricontourf(*places.T, values, levels=24, cmap="viridis" if name == "mean" else "cividis")
-        ax.figure.colorbar(filled, ax=ax, shrink=0.75, label=name)
+        filled = ax.tricontourf(*places.T, values, levels=24, cmap="viridis" if what == "mean" else "cividis")
+        ax.figure.colorbar(filled, ax=ax, shrink=0.75, label=what)
         if self.observed is not None:
             ax.plot(*(self.observed[0] @ CORNERS).T, "o", color="white", markeredgecolor="black", markersize=4)
         ax.plot(*CORNERS[[0, 1, 2, 0]].T, color="0.3", linewidth=1.0)
-        for corner, point, side in zip(CORNERS, self.points, ("top", "top", "bottom"), strict=True):
+        for corner, name, side in zip(CORNERS, self.names, ("top", "top", "bottom"), strict=True):
             gap = -0.03 if side == "top" else 0.03
-            ax.text(corner[0], corner[1] + gap, _written(point), ha="center", va=side, fontsize=9)
+            ax.text(corner[0], corner[1] + gap, name, ha="center", va=side, fontsize=9)
         ax.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.12, CORNERS[2, 1] + 0.12))
         ax.set_axis_off()
-        ax.set_title(f"{name}; a corner: all mass there", fontsize=10)
+        ax.set_title(f"{what}; a corner: all mass there", fontsize=10)
 
 
 def _support(model: Any, X: Measures | None, support: ArrayLike | None) -> FloatArray:
@@ -186,10 +223,10 @@ def _grid(k: int, steps: int) -> FloatArray:
     return np.column_stack([i, j, steps - i - j])[inside] / steps
 
 
-def _values(y: Any, n: int) -> FloatArray:
+def _values(y: Any, n: int, name: str = "y") -> FloatArray:
     values: FloatArray = np.asarray(y, dtype=np.float64)
     if values.shape != (n,):
-        raise InvalidParameterError(f"`y` must hold {n} values, one per measure; got shape {values.shape}.")
+        raise InvalidParameterError(f"`{name}` must hold {n} values, one per measure; got shape {values.shape}.")
     return values
 
 

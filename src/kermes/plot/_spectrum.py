@@ -59,10 +59,12 @@ class SpectrumDisplay(Display):
         values = found.eigenvalues[::-1]
         places = np.arange(1, len(values) + 1)
         zero = found.tolerance or 1e-16
-        for chosen, colour, name in ((values >= 0, PALETTE[0], "at least 0"), (values < 0, PALETTE[1], "negative")):
+        kinds = ((values > zero, PALETTE[0], "positive"), (np.abs(values) <= zero, "0.35", "0, to rounding"),
+                 (values < -zero, PALETTE[1], "negative"))  # fmt: skip
+        for chosen, colour, name in kinds:
             if chosen.any():
                 ax.plot(places[chosen], values[chosen], "o", color=colour, markersize=3.5, label=name)
-        ax.axhspan(-zero, zero, color="0.85", zorder=0, label="may be 0", linewidth=0)
+        ax.axhspan(-zero, zero, color="0.88", zorder=0, linewidth=0)
         ax.set_yscale("symlog", linthresh=zero, linscale=0.5)
         _ticks(ax, values, zero)
         ax.set(xlabel="number", ylabel="eigenvalue", xlim=(0.0, len(values) + 1))
@@ -73,7 +75,7 @@ class SpectrumDisplay(Display):
 
 def _ticks(ax: Any, values: Any, zero: float) -> None:
     """Mark a few decades on either side of zero; matplotlib would write every one of them, over each other."""
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import MaxNLocator, NullLocator
 
     top = max(float(np.abs(values).max()), 10.0 * zero)
     low, high = int(np.ceil(np.log10(zero))) + 1, int(np.floor(np.log10(top)))
@@ -84,5 +86,6 @@ def _ticks(ax: Any, values: Any, zero: float) -> None:
     ticks = np.concatenate([negative[::-1], [0.0], positive])
     ax.set_yticks(ticks)
     ax.yaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     margin = 10.0**0.7
     ax.set_ylim(min(values.min() * margin, -10.0 * zero) if values.min() < -zero else -3.0 * zero, top * margin)

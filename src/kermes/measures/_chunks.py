@@ -1,0 +1,95 @@
+"""Measures a portion at a time: from a folder, an array on disk, or a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._checks import integer
+from .._typing import AnyArray
+from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ._collection import Measures
+
+__all__ = ["chunks"]
+
+
+def chunks(
+    source: Measures | AnyArray | str | PathLike[str],
+    y: Any = None,
+    *,
+    size: int = 1024,
+    make: Callable[[AnyArray], Measures] | None = None,
+) -> Iterator[Any]:
+    """Yield measures in portions, so that no more than one portion is in memory.
+
+    Parameters
+    ----------
+    source : Measures, array or path
+        - ``Measures``: slices of it;
+        - array of n samples, such as ``np.load("images.npy", mmap_mode="r")``: each portion is read and handed to
+          ``make``;
+        - path of a folder: its files ``*.npz`` written by ``Measures.save``, in the order of their names.
+    y : array of shape (n,), optional
+        Labels. Portions then come as pairs ``(X, y)``.
+    size : int
+        Measures in a portion, at most.
+    make : function, optional
+        From samples to measures; ``Measures.from_images`` for three dimensions and ``Measures.from_samples`` for
+        others by default. Bins of histograms must be told:
+        ``lambda rows: Measures.from_histograms(rows, bins)``.
+
+    Yields
+    ------
+    Measures, or a pair of Measures and an array of labels
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes.measures import chunks
+    >>> images = np.random.default_rng(0).random((5, 4, 4))
+    >>> [len(X) for X in chunks(images, size=2)]
+    [2, 2, 1]
+    >>> next(chunks(images, y=np.arange(5), size=2))
+    (Measures(2 measures in dimension 2, 16 atoms, on 4 x 4 pixels), array([0, 1]))
+    """
+    integer(size, "size", low=1)
+    parts = _parts(source, size, make)
+    return parts if y is None else _labelled(parts, np.asarray(y))
+
+
+def _parts(source: Any, size: int, make: Callable[[AnyArray], Measures] | None) -> Iterator[Measures]:
+    if isinstance(source, (str, PathLike)):
+        return _from_folder(Path(source), size)
+    if isinstance(source, Measures):
+        return (source[start : start + size] for start in range(0, len(source), size))
+    if not isinstance(source, np.ndarray) or source.ndim < 2:
+        raise InvalidParameterError(
+            "`source` must be Measures, an array of samples such as np.load(path, mmap_mode='r'), or the path of a "
+            f"folder; got {type(source).__name__}."
+        )
+    build = make or (Measures.from_images if source.ndim == 3 else Measures.from_samples)
+    return (build(np.asarray(source[start : start + size])) for start in range(0, len(source), size))
+
+
+def _from_folder(folder: Path, size: int) -> Iterator[Measures]:
+    files = sorted(folder.glob("*.npz"))
+    if not files:
+        raise InvalidMeasureError(f"there is no file *.npz in {str(folder)!r}. Write portions with Measures.save.")
+    loaded = (Measures.load(file) for file in files)
+    return (part for X in loaded for part in _parts(X, size, None))
+
+
+def _labelled(parts: Iterator[Measures], y: AnyArray) -> Iterator[tuple[Measures, AnyArray]]:
+    start = 0
+    for X in parts:
+        labels = y[start : start + len(X)]
+        if len(labels) < len(X):
+            raise InvalidParameterError(f"`y` has {len(y)} labels, and there are more measures than that.")
+        yield X, labels
+        start += len(X)
+    if start < len(y):
+        raise InvalidParameterError(f"`y` has {len(y)} labels, but there are {start} measures only.")

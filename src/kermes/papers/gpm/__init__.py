@@ -1,0 +1,1 @@
+"""Gaussian process regression over discrete probability measures (Candelieri, Ponti, Archetti, 2022)."""

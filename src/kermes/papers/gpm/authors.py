@@ -1,0 +1,165 @@
+"""The procedure of the authors, step by step: what it computes and where it stops.
+
+Zero mean, length scales in [0.1, 1], variance in [1e-5, var y], ten restarts of L-BFGS-B with numerical gradients, a
+general inverse and the logarithm of a determinant. Where these are undefined, a nugget is looked for; where its
+likelihood too is undefined, the whole fit stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from ..._linalg import few_threads
+from ..._typing import FloatArray
+from ...datasets import simplex_problem
+from . import exponents
+from .data import authors_inputs, test_inputs
+from .r_random import RRandom
+
+__all__ = ["Fit", "first_failure", "fit", "rmse_of_run", "undefined"]
+
+RESTARTS = 10
+SCALES = (0.1, 1.0)
+LEAST_VARIANCE = 1e-5
+#: Step of the central differences, and tolerance of the search for a nugget: the defaults of R.
+STEP = 1e-3
+TOLERANCE = float(np.finfo(np.float64).eps) ** 0.25
+#: Of L-BFGS-B, R's defaults: five corrections, 100 iterations, 1e7 times the machine precision.
+OPTIONS = {"maxcor": 5, "maxiter": 100, "gtol": 0.0, "ftol": 1e7 * float(np.finfo(np.float64).eps)}
+#: Samples at which a run starts; one is added until all are used.
+FIRST = 3
+
+Exponent = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+class Fit(NamedTuple):
+    """Length scales and variance with the highest likelihood, and the nugget that was last seen on the way there."""
+
+    parameters: FloatArray
+    nugget: float
+    value: float
+
+
+class _Undefined(Exception):
+    """A likelihood without a value, which stops the script."""
+
+
+def fit(F: FloatArray, y: FloatArray, random: RRandom, symmetric: bool = True) -> Fit | None:
+    """Return the fitted process, or None where the script of the authors stops.
+
+    Parameters
+    ----------
+    F : array of shape (n, n, q)
+        See :mod:`kermes.papers.gpm.exponents`.
+    y : array of shape (n,)
+    random : RRandom
+        Where starts are drawn from: q length scales and a variance for each of ten.
+    symmetric : bool
+        Whether F is; otherwise no nugget is looked for.
+    """
+    from ...core import unguarded_gp
+
+    q, most = F.shape[2], float(y.var(ddof=1))
+    lower, upper = np.append(np.full(q, SCALES[0]), LEAST_VARIANCE), np.append(np.full(q, SCALES[1]), most)
+    nugget, gradient = np.zeros(1), np.zeros(q + 1)
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        value = unguarded_gp.differences(F, y, x, lower, upper, STEP, TOLERANCE, symmetric, nugget, gradient)
+        if np.isnan(value):
+            raise _Undefined
+        return value, gradient.copy()
+
+    best = None
+    with few_threads(len(y)):
+        for _ in range(RESTARTS):
+            start = np.append(random.uniform(q, *SCALES), random.uniform(1, LEAST_VARIANCE, most))
+            nugget[0] = 0.0
+            try:
+                found: Any = optimize.minimize(
+                    objective,
+                    start,
+                    method="L-BFGS-B",
+                    jac=True,
+                    bounds=optimize.Bounds(lower, upper),
+                    options=OPTIONS,
+                )
+            except _Undefined:
+                return None
+            if best is None or found.fun < best.value:
+                best = Fit(found.x, float(nugget[0]), float(found.fun))
+    return best
+
+
+def predict(F: FloatArray, cross: FloatArray, y: FloatArray, model: Fit) -> FloatArray:
+    """Return the mean at new inputs; ``cross`` (n_new, n, q) is between new and known ones."""
+    q = F.shape[2]
+    rates, variance = 0.5 / model.parameters[:q] ** 2, model.parameters[q]
+    K, k = variance * np.exp(-F @ rates), variance * np.exp(-cross @ rates)
+    return np.asarray(k @ np.linalg.solve(K + model.nugget * np.eye(len(y)), y))
+
+
+def first_failure(problem: str, run: int, last: int = 20, centred: bool = False) -> int | None:
+    """Return the number of samples at which the fit of the WSE kernel stops, None if never.
+
+    The authors fit the SE kernel before, at each number of samples: its starts are drawn, and passed over.
+    """
+    A, random = authors_inputs(run)
+    y = simplex_problem(problem)(A)
+    for n in range(FIRST, last + 1):
+        X, z = A[:n], y[:n] - y[:n].mean() if centred else y[:n]
+        if z.var(ddof=1) <= LEAST_VARIANCE:  # the bounds of the variance are in the wrong order
+            continue
+        random.uniform(RESTARTS * 3)
+        if fit(exponents.mirrored(X, X), z, random) is None:
+            return n
+    return None
+
+
+def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[float | None]]:
+    """Return the errors on the test grid of both kernels; None where a fit stops, and ever after.
+
+    The WSE process predicts with the parameters and the nugget of the SE process, as in the script of the authors.
+    """
+    A, random = authors_inputs(run)
+    f, new = simplex_problem(problem), test_inputs(problem)
+    y, truth = f(A), f(new)
+    errors: dict[str, list[float | None]] = {"SE": [], "WSE": []}
+    stopped = False
+    for n in range(FIRST, max(sizes) + 1):
+        X, z = A[:n], y[:n]
+        if z.var(ddof=1) <= LEAST_VARIANCE:
+            model = None
+        elif n in sizes:
+            model = fit(exponents.se(X, X), z, random)
+        else:
+            random.uniform(RESTARTS * 3)
+            model = None
+        if not stopped and z.var(ddof=1) > LEAST_VARIANCE:
+            stopped = fit(exponents.mirrored(X, X), z, random) is None
+        if n in sizes:
+            for name, exponent in (("SE", exponents.se), ("WSE", exponents.mirrored)):
+                usable = model is not None and not (stopped and name == "WSE")
+                errors[name].append(_rmse(exponent, X, z, new, truth, model) if usable else None)  # type: ignore[arg-type]
+    return errors
+
+
+def undefined(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
+    """Return log-likelihoods over a grid of two length scales, variance 1; nan where they are undefined."""
+    from ...core import small_gp, unguarded_gp
+
+    K = np.empty(F.shape[:2])
+    values = np.empty((len(grid), len(grid)))
+    for i, first in enumerate(grid):
+        for j, second in enumerate(grid):
+            small_gp.gram(F, np.array([first, second]), 1.0, K)
+            values[i, j] = -unguarded_gp.value(K, y, nugget)
+    return values
+
+
+def _rmse(exponent: Exponent, X: FloatArray, y: FloatArray, new: FloatArray, truth: FloatArray, model: Fit) -> float:
+    found = predict(exponent(X, X), exponent(new, X), y, model)
+    return float(np.sqrt(np.mean((found - truth) ** 2)))

@@ -1,0 +1,213 @@
+"""The measured pieces: Figures 6 to 12, the causes of failures, and the corrected comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import datasets
+from .._common import Store
+from . import ablations, authors, corrected, exponents, figures
+from .data import LINE, NAMES, read_reference, seven_points
+from .runs import Say, many
+
+__all__ = ["ablation", "comparison", "figure6", "figure7", "figure8", "figure9", "figure10", "figure11", "figure12"]
+
+Settings = dict[str, Any]
+#: Numbers, and a function that draws them.
+Result = tuple[dict[str, Any], Callable[[], Any]]
+
+#: How the WSE matrix of Figures 6 and 7 may be filled; rows are sorted for the second.
+FILLINGS = ("mirrored", "mirrored, sorted", "symmetrised")
+
+
+def figure6(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Compute both likelihoods over a grid of two length scales; return where they are undefined."""
+    return _surfaces(settings, settings["nuggets"][0])
+
+
+def figure7(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Do the same with a nugget."""
+    return _surfaces(settings, settings["nuggets"][1])
+
+
+def figure8(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Take the best point of each surface; return its likelihood and the least eigenvalue of its matrix."""
+    A, y, grid, surfaces = _likelihoods(settings, settings["nuggets"][1])
+    found, models = {}, {}
+    for name, exponent in (("SE", exponents.se), ("mirrored", exponents.mirrored)):
+        values = surfaces[name]
+        i, j = np.unravel_index(np.nanargmax(values), values.shape)
+        models[name] = authors.Fit(np.array([grid[i], grid[j], 1.0]), settings["nuggets"][1], -float(values[i, j]))
+        K = np.exp(-0.5 * exponent(A, A) @ (models[name].parameters[:2] ** -2))
+        found[name] = {
+            "scales": [float(grid[i]), float(grid[j])],
+            "log likelihood": float(values[i, j]),
+            "least eigenvalue": float(np.linalg.eigvalsh(K)[0]),
+        }
+    return found, partial(figures.two_processes, A, y, models)
+
+
+def figure9(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return the percentage of failed fits by problem and number of samples, and the published one."""
+    found = _failures(settings, sizes["failures"], store, say)
+    return found, partial(figures.failures, found)
+
+
+def figure10(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return the same curves for targets as they are, and for centred targets."""
+    plain = _failures(settings, sizes["failures"], store, say)
+    centred = _failures(settings, sizes["centred"], store, say, centred=True)
+    found = {"as run": plain, "centred": centred}
+    return found, partial(figures.stationarity, found)
+
+
+def figure11(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return failures on the triangle: with the authors' cost matrix of two rows, and with one of three."""
+    samples = settings["samples"]
+    runs = many("bird", ablations.bird_with_costs, sizes["bird"], {"samples": samples}, settings, store, say)
+    found = {
+        "samples": samples,
+        "runs": len(runs),
+        "cost of two rows": _percent([ablations.bird_as_run(samples)]),
+        "cost of three rows": _percent(runs),
+    }
+    return found, partial(figures.bird_failures, found)
+
+
+def figure12(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return the errors of the procedure of the authors: mean, deviation and median by kernel and problem."""
+    count, samples = sizes["rmse"]["runs"], sizes["rmse"]["samples"]
+    errors = {}
+    for problem in LINE:
+        arguments = {"problem": problem, "sizes": samples}
+        runs = many(f"rmse-{problem}", authors.rmse_of_run, count, arguments, settings, store, say)
+        errors[problem] = {
+            kernel: _moments(np.array([run[kernel] for run in runs], dtype=float)) for kernel in ("SE", "WSE")
+        }
+    found = {"samples": samples, "runs": count, "errors": errors, "published": _published("rmse_mean", samples)}
+    return found, partial(figures.errors, found)
+
+
+def ablation(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return failures of the same optimiser with the kernel matrix filled in four ways."""
+    samples = settings["ablation"]
+    failed: dict[str, dict[str, list[float]]] = {}
+    for problem in ("problem02", "xiong"):
+        failed[problem] = {}
+        for variant in ablations.VARIANTS:
+            arguments = {"problem": problem, "variant": variant, "samples": samples}
+            name = f"ablation-{problem}-{variant.replace(', ', '-')}"
+            runs = many(name, ablations.failures_of_variant, sizes["ablation"], arguments, settings, store, say)
+            failed[problem][variant] = _percent(runs)
+    found = {"samples": samples, "runs": sizes["ablation"], "failed": failed}
+    return found, partial(figures.variants, found)
+
+
+def comparison(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+    """Return errors, densities and coverage of the corrected procedure, and how far Theorem 4 is from SE."""
+    samples, count = sizes["corrected"]["samples"], sizes["corrected"]["runs"]
+    scores: dict[str, Any] = {}
+    gaps: dict[str, list[float]] = {}
+    for problem in NAMES:
+        arguments = {"problem": problem, "sizes": samples}
+        runs = many(f"corrected-{problem}", corrected.scores_of_run, count, arguments, settings, store, say)
+        scores[problem] = _summary({name: np.array([run[name] for run in runs]) for name in runs[0]})
+        arguments = {"problem": problem, "n": samples[-1]}
+        runs = many(f"theorem4-{problem}", corrected.theorem4_gap, sizes["theorem4"], arguments, settings, store, say)
+        gaps[problem] = np.max(runs, axis=0).tolist()
+    found = {"samples": samples, "runs": count, "scores": scores, "theorem4": gaps, "theorem4 runs": sizes["theorem4"]}
+    return found, partial(figures.comparison, found)
+
+
+def _surfaces(settings: Settings, nugget: float) -> Result:
+    _, _, grid, surfaces = _likelihoods(settings, nugget)
+    undefined = {name: 100 * float(np.isnan(values).mean()) for name, values in surfaces.items()}
+    highest = {name: float(np.nanmax(values)) for name, values in surfaces.items()}
+    found = {"nugget": nugget, "undefined": undefined, "highest": highest}
+    return found, partial(figures.likelihoods, grid, {name: surfaces[name] for name in ("SE", "mirrored")})
+
+
+def _likelihoods(settings: Settings, nugget: float) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return inputs, targets, length scales, and log-likelihoods by kernel; variance 1, nothing else is fitted."""
+    A = seven_points()
+    y = datasets.simplex_problem("problem02")(A)
+    # Up to the largest difference of two weight vectors, in the norm of absolute values.
+    grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
+    surfaces = {"SE": authors.undefined(exponents.se(A, A), y, grid, nugget)}
+    for name in FILLINGS:
+        exponent, is_sorted = ablations.VARIANTS[name]
+        order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
+        X = A[order]
+        surfaces[name] = authors.undefined(exponent(X, X), y[order], grid, nugget)
+    return A, y, grid, surfaces
+
+
+def _failures(settings: Settings, count: int, store: Store, say: Say, centred: bool = False) -> dict[str, Any]:
+    samples = settings["centred" if centred else "samples"]
+    failed = {}
+    for problem in LINE:
+        arguments = {"problem": problem, "last": samples[-1], "centred": centred}
+        name = f"{'centred' if centred else 'failures'}-{problem}"
+        first = many(name, authors.first_failure, count, arguments, settings, store, say)
+        failed[problem] = _percent([[stop is not None and n >= stop for n in samples] for stop in first])
+    return {
+        "samples": samples,
+        "runs": count,
+        "failed": failed,
+        "published": _published("failed_percent", samples, "wse_mle"),
+    }
+
+
+def _published(column: str, samples: list[int], method: str | None = None) -> dict[str, Any]:
+    """Return a column of the published table at some numbers of samples; empty without the table."""
+    found: dict[str, Any] = {}
+    for problem, lists in read_reference().items():
+        kept = {
+            {"se_theorem4": "SE", "wse_mle": "WSE"}[key.split()[0]]: [
+                _number(values[n - authors.FIRST]) for n in samples
+            ]
+            for key, values in lists.items()
+            if key.endswith(f" {column}") and (method is None or key.startswith(method))
+        }
+        found[problem] = kept if method is None else kept["WSE"]
+    return found
+
+
+def _percent(failed: list[list[bool]]) -> list[float]:
+    return np.round(100 * np.mean(failed, axis=0), 2).tolist()  # type: ignore[no-any-return]
+
+
+def _number(value: float) -> float | None:
+    """Return a number as JSON knows it."""
+    return None if np.isnan(value) else float(value)
+
+
+def _moments(errors: Any) -> dict[str, list[float | None]]:
+    """Return mean, deviation and median over the runs that ended, None where none did."""
+    columns = [column[~np.isnan(column)] for column in errors.T]
+    return {
+        "mean": [float(c.mean()) if len(c) else None for c in columns],
+        "deviation": [float(c.std(ddof=1)) if len(c) > 1 else None for c in columns],
+        "median": [float(np.median(c)) if len(c) else None for c in columns],
+        "ended": [len(c) for c in columns],
+    }
+
+
+def _summary(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return means over runs by method; ``scores`` has shape (runs, samples, 3). t compares errors with those of SE."""
+    found = {}
+    for name, values in scores.items():
+        gaps = values[:, :, 0] - scores["SE"][:, :, 0]
+        spread = gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+        found[name] = {
+            "rmse": values[:, :, 0].mean(axis=0).tolist(),
+            "median rmse": np.median(values[:, :, 0], axis=0).tolist(),
+            "median nlpd": np.median(values[:, :, 1], axis=0).tolist(),
+            "coverage": values[:, :, 2].mean(axis=0).tolist(),
+            "t": np.divide(gaps.mean(axis=0), spread, out=np.zeros(len(spread)), where=spread > 0).tolist(),
+        }
+    return found

@@ -1,0 +1,43 @@
+"""Many runs of an experiment: in two processes, kept in blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from .._common import Store
+
+__all__ = ["Say", "many"]
+
+Say = Callable[[str], None]
+
+
+def many(
+    name: str,
+    function: Callable[..., Any],
+    count: int,
+    arguments: dict[str, Any],
+    settings: dict[str, Any],
+    store: Store,
+    say: Say,
+) -> list[Any]:
+    """Return ``function(run=..., **arguments)`` of the runs 1 to ``count``; each block of them is a file.
+
+    ``settings`` has the number of ``workers`` and the runs in a ``block``.
+    """
+    found: list[Any] = []
+    with Parallel(n_jobs=settings["workers"]) as workers:
+        for first in range(1, count + 1, settings["block"]):
+            runs = range(first, min(first + settings["block"], count + 1))
+
+            def compute(runs: range = runs) -> list[Any]:
+                started = time.perf_counter()
+                results = list(workers(delayed(function)(run=run, **arguments) for run in runs))
+                say(f"{name}: runs {runs[0]} to {runs[-1]} of {count}, {time.perf_counter() - started:.0f} s")
+                return results
+
+            found += store.get(f"{name}-{first}", {"runs": [*runs], **arguments}, compute)
+    return found

@@ -1,0 +1,99 @@
+"""Charts of a report as inline SVG: they follow the colours of the page and need no library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray
+
+__all__ = ["COLOURS", "regression_chart", "sample_map", "spectrum_chart"]
+
+#: Okabe and Ito's colours, told apart by colour-blind eyes; they repeat after eight.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#999999")
+WIDTH, HEIGHT, MARGIN = 640, 420, 46
+
+
+def spectrum_chart(eigenvalues: FloatArray) -> str:
+    """Return the eigenvalues from the largest down, as absolute values on a logarithmic axis; negative ones marked."""
+    values = np.sort(eigenvalues)[::-1]
+    size = np.abs(values)
+    top = np.ceil(np.log10(size.max())) if size.max() > 0 else 0.0
+    low = max(np.floor(np.log10(max(size.min(), 1e-300))), top - 16)
+    height = 260
+    x = MARGIN + np.arange(len(values)) / max(len(values) - 1, 1) * (WIDTH - 2 * MARGIN)
+    share = np.clip((np.log10(np.maximum(size, 10.0**low)) - low) / max(top - low, 1), 0, 1)
+    y = height - MARGIN + 16 - share * (height - MARGIN - 10)
+    marks = "".join(
+        f'<circle class="{"minus" if v < 0 else "plus"}" cx="{a:.1f}" cy="{b:.1f}" r="2.4"/>'
+        for v, a, b in zip(values, x, y, strict=True)
+    )
+    ticks = "".join(
+        f'<text x="{MARGIN - 6}" y="{height - MARGIN + 20 - k / max(top - low, 1) * (height - MARGIN - 10):.1f}" '
+        f'text-anchor="end">1e{low + k:.0f}</text>'
+        for k in np.unique(np.linspace(0, top - low, 5).round())
+    )
+    label = f'<text x="{WIDTH / 2}" y="{height - 4}" text-anchor="middle">eigenvalues, the largest first</text>'
+    return _svg(height, f"{_axes(height - MARGIN + 16)}{ticks}{marks}{label}", "Eigenvalues of the kernel matrix")
+
+
+def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
+    """Return predictions against targets, with the line on which they agree."""
+    low, high = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
+    place = _scale(low, high)
+    dots = "".join(
+        f'<circle class="plus" fill-opacity="0.6" cx="{place(a)[0]:.1f}" cy="{place(b)[1]:.1f}" r="3"/>'
+        for a, b in zip(y, predicted, strict=True)
+    )
+    (x0, y0), (x1, y1) = place(low), place(high)
+    line = f'<line class="axis" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>'
+    ticks = "".join(
+        f'<text x="{place(t)[0]:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{t:.3g}</text>'
+        f'<text x="{MARGIN - 6}" y="{place(t)[1] + 4:.1f}" text-anchor="end">{t:.3g}</text>'
+        for t in (low, (low + high) / 2, high)
+    )
+    names = (
+        f'<text x="{WIDTH / 2}" y="{HEIGHT - 6}" text-anchor="middle">target</text>'
+        f'<text x="{MARGIN + 8}" y="18">predicted</text>'
+    )
+    return _svg(HEIGHT, f"{_axes(HEIGHT - MARGIN)}{line}{dots}{ticks}{names}", "Predictions against targets")
+
+
+def sample_map(
+    plane: FloatArray, colours: Sequence[str], marks: Sequence[str], texts: Sequence[str], wrong: AnyArray
+) -> str:
+    """Return a dot for each sample, with a mark inside; its text, and the picture ``sample-i``, appear on hover."""
+    low, high = plane.min(axis=0), plane.max(axis=0)
+    reach = float((high - low).max()) or 1.0
+    width = WIDTH - 2 * MARGIN
+    height = max(int(width * (high - low)[1] / reach), 120) + 40
+    x = MARGIN + (plane[:, 0] - low[0]) / reach * width
+    y = height - 20 - (plane[:, 1] - low[1]) / reach * width
+    dots = "".join(
+        f'<g class="sample{" wrong" if w else ""}" data-picture="sample-{i}" data-text="{escape(t)}">'
+        f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if m else 5}" fill="{c}"/>'
+        f'<text x="{a:.1f}" y="{b + 3:.1f}" text-anchor="middle">{escape(m)}</text><title>{escape(t)}</title></g>'
+        for i, (a, b, c, m, t, w) in enumerate(zip(x, y, colours, marks, texts, wrong, strict=True))
+    )
+    return _svg(height, dots, "Map of the samples")
+
+
+def _scale(low: float, high: float) -> Callable[[float], tuple[float, float]]:
+    """Return a function from a value to its place (x, y) in the frame."""
+    extent = (high - low) or 1.0
+
+    def place(value: float) -> tuple[float, float]:
+        share = (value - low) / extent
+        return MARGIN + share * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - share * (HEIGHT - MARGIN - 12)
+
+    return place
+
+
+def _axes(bottom: float) -> str:
+    return f'<path class="axis" d="M{MARGIN} 8 V{bottom} H{WIDTH - MARGIN}"/>'
+
+
+def _svg(height: int, marks: str, label: str) -> str:
+    return f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">{marks}</svg>'

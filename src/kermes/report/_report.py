@@ -1,0 +1,183 @@
+"""``Report``: what was found out about a collection, as one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+from scipy.spatial.distance import squareform
+
+from .._atomic import whole
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..definiteness import spectrum
+from ..inspection import data_map
+from ..measures import Measures
+from ..measures._html import thumbnails
+from . import _sections as sections
+from ._entry import Entry
+from ._page import Section, page
+
+__all__ = ["Report"]
+
+#: Samples drawn at most: a page of 600 pictures is a few megabytes.
+MOST_SAMPLES = 600
+#: Rows and columns of the gallery of neighbours.
+GALLERY = (8, 6)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A leaderboard with what stands behind its first line, as one self-contained HTML file.
+
+    Parameters
+    ----------
+    X : Measures
+        The samples.
+    y : ndarray of shape (n,)
+        Their labels or targets.
+    predicted : ndarray of shape (n,)
+        Predictions for samples that were left out of the fit.
+    distances : ndarray of shape (n, n)
+        Distances behind the best candidate.
+    divergence : str
+        What these distances are.
+    entries : sequence of Entry
+        The leaderboard, the best first.
+    task : 'classification' or 'regression'
+        Whether y are labels.
+    score : str
+        What the leaderboard counts.
+    model, code, command : str
+        The best model, and how to get it again: from Python and from the command line.
+    gram : ndarray of shape (n, n), optional
+        Kernel matrix whose spectrum is shown.
+    facts : mapping of str to str
+        Timings, status, versions.
+    title : str
+        Heading of the page.
+
+    Notes
+    -----
+    The page fetches nothing, so that it can be mailed and kept. At most 600 samples are drawn, spread evenly.
+    """
+
+    X: Measures
+    y: AnyArray
+    predicted: AnyArray
+    distances: FloatArray
+    divergence: str
+    entries: Sequence[Entry]
+    task: Literal["classification", "regression"]
+    score: str
+    model: str
+    code: str
+    command: str = ""
+    gram: FloatArray | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    title: str = "kermes: which kernel?"
+
+    def html(self) -> str:
+        """Return the page."""
+        lead = f"{self.X!r}, {self._targets()}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
+        parts = [
+            Section("Leaderboard", sections.leaderboard(self.entries, self.score)),
+            Section(
+                "Model",
+                f"<p><code>{escape(self.model)}</code></p>" + sections.code(*filter(None, [self.code, self.command])),
+            ),
+            Section("Predictions", self._predictions()),
+            *self._pictures(),
+        ]
+        if self.gram is not None:
+            parts.append(Section("Definiteness", sections.spectrum(spectrum(self.gram))))
+        parts.append(Section("How it was computed", sections.facts(self.facts)))
+        return page(self.title, lead, parts)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; a file of that name is replaced when the new one is complete."""
+        text = self.html()
+        with whole(path) as part:
+            part.write_text(text, encoding="utf-8")
+        return Path(path)
+
+    def _targets(self) -> str:
+        if self.task == "classification":
+            return f"{len(np.unique(self.y))} classes"
+        return f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
+
+    def _predictions(self) -> str:
+        note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
+        if self.task == "classification":
+            return sections.confusion(self.y, self.predicted) + note
+        return sections.regression(self.y, self.predicted) + note
+
+    def _pictures(self) -> list[Section]:
+        """Return the sections that draw samples: map, heat map, neighbours."""
+        shown = self._shown()
+        X, y, D = self.X[shown], self.y[shown], self.distances[np.ix_(shown, shown)]
+        wrong = self._wrong()[shown]
+        texts = [self._text(i) for i in shown]
+        plane = data_map(D, "precomputed")
+        if self.task == "classification":
+            map_html, rings = sections.class_map(plane.coordinates, y, texts, wrong), "Wrongly predicted: with a ring. "
+        else:
+            map_html, rings = sections.value_map(plane.coordinates, y, texts), ""
+        note = (
+            f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
+            f"(stress {plane.stress:.2f}). {rings}Hover or touch to see a sample.</p>"
+        )
+        if len(shown) < len(self.X):
+            note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
+        return [
+            Section("Map of the samples", map_html + note + sections.sample_pictures(X)),
+            Section("Distances", sections.heat_map(D, _order(D), texts, self.divergence)),
+            Section(
+                "Nearest neighbours",
+                '<p class="note">A sample, and those nearest to it; wrong predictions come first.</p>'
+                + sections.neighbours(D, _gallery(wrong), texts, thumbnails(X), GALLERY[1]),
+            ),
+        ]
+
+    def _shown(self) -> IndexArray:
+        n = len(self.X)
+        return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.intp))
+
+    def _wrong(self) -> AnyArray:
+        """Return which samples were misclassified; of a regression, the tenth with the largest errors."""
+        if self.task == "classification":
+            return np.asarray(self.y != self.predicted)
+        error = np.abs(self.y - self.predicted)
+        return np.asarray(error > np.quantile(error, 0.9))
+
+    def _text(self, i: int) -> str:
+        key = self.X[int(i)].key
+        name = f"{i if key is None else key}: {_short(self.y[i])}"
+        if self.task == "regression":
+            return f"{name}, predicted {_short(self.predicted[i])}"
+        return name if self.y[i] == self.predicted[i] else f"{name}, taken for {_short(self.predicted[i])}"
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _order(D: FloatArray) -> IndexArray:
+    """Return an order in which near samples are neighbours: the leaves of a tree of average linkage."""
+    if len(D) < 3:
+        return np.arange(len(D))
+    flat = squareform(D, checks=False)
+    return np.asarray(leaves_list(optimal_leaf_ordering(linkage(flat, "average"), flat)), dtype=np.intp)
+
+
+def _gallery(wrong: AnyArray) -> IndexArray:
+    """Return the samples of the gallery: wrong ones for the first half, others spread evenly."""
+    bad, good = np.flatnonzero(wrong), np.flatnonzero(~wrong)
+    bad = bad[: max(GALLERY[0] // 2, GALLERY[0] - len(good))]
+    rest = min(GALLERY[0] - len(bad), len(good))
+    return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)

@@ -1,0 +1,53 @@
+"""The page of a comparison, and the code it prints."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kermes import Measures, compare, divergences, ground, kernels
+from kermes.comparison import Candidate
+from kermes.comparison._report import expression, source_code
+
+
+def sample(n=24, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return Measures.from_samples([rng.normal(size=10) * (1 + 2 * label) for label in y]), y
+
+
+CANDIDATES = {
+    "svc": Candidate("W2", divergences.Wasserstein(p=2)),
+    "knn": Candidate("MMD", divergences.MMD(ground.Gaussian(sigma=0.7)), learner="knn"),
+    "kernel": Candidate("IGV", kernel=kernels.IGV(eta=0.1), grid={"C": [1.0, 10.0]}),
+}
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_the_printed_code_fits_the_same_model(name, tmp_path):
+    X, y = sample()
+    new, _ = sample(8, seed=1)
+    found = compare(X, y, candidates=[CANDIDATES[name], Candidate("nothing", learner="dummy")], cv=3, progress=False)
+    names = {"X": X, "y": y, "X_new": new}
+    exec(source_code(found.best_), names)
+    assert_array_equal(names["model"].predict(new), found.best_.predict(new))
+    assert names["model"].params_ == found.best_.params_
+    html = found.report(tmp_path / "r.html", command="kermes compare x.csv").read_text()
+    assert "kermes compare x.csv" in html
+    assert "Candidate" in html
+
+
+def test_expressions_name_packages_and_leave_out_defaults():
+    assert expression(divergences.Wasserstein()) == "divergences.Wasserstein()"
+    assert (
+        expression(divergences.MMD(ground.Gaussian(sigma=2.0))) == "divergences.MMD(ground=ground.Gaussian(sigma=2.0))"
+    )
+    k = kernels.Exponential(divergences.Wasserstein(p=1), length_scale=np.float64(0.5))
+    assert expression(k) == "kernels.Exponential(divergence=divergences.Wasserstein(p=1), length_scale=0.5)"
+    assert eval(expression(k), {"kernels": kernels, "divergences": divergences}) == k
+
+
+def test_a_regression(tmp_path):
+    X, _ = sample()
+    y = np.array([m.points.std() for m in X])
+    found = compare(X, y, "regression", [Candidate("W2", divergences.Wasserstein(p=2))], cv=3, progress=False)
+    assert "Root mean squared error" in found.report(tmp_path / "r.html").read_text()
