@@ -16,7 +16,7 @@ from ._output import print_json, refuse_existing, say
 @click.command(
     cls=Command,
     examples=[
-        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --budget 1min",
+        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --budget 5s --html report.html",
         "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesError, UnsuitableDataError
+from ..exceptions import KermesError
 from ._cluster import cluster
 from ._compare import compare
 from ._completion import completion
@@ -23,18 +23,8 @@ from ._predict import predict
 from ._reproduce import reproduce
 
 FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
-#: Errors that the user can mend by other data or options.
-MENDABLE = (
-    InvalidFileError,
-    InvalidMeasureError,
-    InvalidParameterError,
-    UnsuitableDataError,
-    FileExistsError,
-    FileNotFoundError,
-    IsADirectoryError,
-    NotADirectoryError,
-    PermissionError,
-)
+#: Errors of the operating system that the user can mend by another path. Of kermes' own these are the ValueErrors.
+MENDABLE = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 class Group(click.Group):
@@ -68,12 +58,10 @@ class Group(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
-        except MENDABLE as error:
-            click.echo(f"Error: {_text(error)}", err=True)
-            ctx.exit(BAD_INPUT)
         except (KermesError, OSError) as error:
             click.echo(f"Error: {_text(error)}", err=True)
-            ctx.exit(FAILURE)
+            mendable = isinstance(error, MENDABLE) or (isinstance(error, KermesError) and isinstance(error, ValueError))
+            ctx.exit(BAD_INPUT if mendable else FAILURE)
         except Exception as error:
             click.echo(f"Error: {type(error).__name__}: {_text(error)}", err=True)
             click.echo("The traceback: kermes --debug COMMAND ...", err=True)

@@ -62,30 +62,32 @@ class Reading:
 
     def read(self, path: Path) -> Any:
         """Return the data of the file; coordinates divided by ``scale``, at most ``atoms`` atoms in each measure."""
-        from ..files import Data
-        from ..files import read as read_file
-
-        named = asdict(self)
-        for name in ("standardize", "atoms", "scale"):
-            del named[name]
-        options = {name: value for name, value in named.items() if value is not None}
-        data = read_file(path, **options)
-        X = data.measures if self.scale is None else _divided(data.measures, np.array(self.scale))
-        X = X if self.atoms is None else X.subsample(self.atoms)
-        return Data(X, data.labels, data.by, data.columns)
+        return self._prepared(self._raw(path))
 
     def fitted(self, path: Path) -> tuple[Reading, Any]:
         """Return the reading with the scale of these data, if it is to standardise, and the data."""
-        data = self.read(path)
+        data = self._raw(path)
         if not self.standardize:
-            return self, data
+            return self, self._prepared(data)
         deviations = data.measures.points.std(axis=0)
         if not deviations.all():
             raise UnsuitableDataError(
                 f"coordinate {int(np.flatnonzero(deviations == 0)[0])} is constant and has no scale; leave it out."
             )
         scaled = replace(self, scale=tuple(float(value) for value in deviations))
-        return scaled, scaled.read(path)
+        return scaled, scaled._prepared(data)
+
+    def _raw(self, path: Path) -> Any:
+        from ..files import read as read_file
+
+        named = asdict(self)
+        for name in ("standardize", "atoms", "scale"):
+            del named[name]
+        return read_file(path, **{name: value for name, value in named.items() if value is not None})
+
+    def _prepared(self, data: Any) -> Any:
+        X = data.measures if self.scale is None else _divided(data.measures, np.array(self.scale))
+        return replace(data, measures=X if self.atoms is None else X.subsample(self.atoms))
 
     def notes(self) -> dict[str, Any]:
         """Return plain values that a model file keeps, without the labels."""

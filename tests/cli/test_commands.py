@@ -1,0 +1,259 @@
+"""Every command does what it says."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import GaussianProcessClassifier
+
+import kermes
+from kermes import Measures, definiteness, divergences, files, ground, kernels, naming, pairwise
+
+TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
+SICK = [*TABLE, "--label", "sick"]
+
+
+def cells(label=None):
+    return files.read("cells.csv", by="patient", columns=["cd4", "cd8"], label=label)
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# -- from a file to a prediction ------------------------------------------------------------------
+
+
+def test_a_table_of_ones_own_goes_from_file_to_prediction_in_two_commands(run):
+    said = run("fit", "cells.csv", *SICK, "-o", "model.kermes").out
+    assert "classification into 2 classes" in said
+    assert "in 5-fold cross-validation, the best of 16 settings (the largest class: 0.500)" in said
+    run("predict", "model.kermes", "new.csv", "-o", "predictions.csv")
+    rows = rows_of("predictions.csv")
+    assert list(rows[0]) == ["patient", "prediction"]
+    assert [row["patient"] for row in rows] == ["p31", "p30", "p33", "p32"]  # the order of the file
+    new = files.read("new.csv", by="patient").measures
+    assert [row["prediction"] for row in rows] == kermes.load("model.kermes").predict(new).tolist()
+
+
+def test_predictions_are_printed_as_csv_or_json(run):
+    run("fit", "cells.csv", *SICK, "-o", "m.kermes")
+    printed = run("predict", "m.kermes", "new.csv").out.splitlines()
+    assert printed[0] == "patient,prediction"
+    assert len(printed) == 5
+    records = run("predict", "m.kermes", "new.csv", "--json").json
+    assert [list(record) for record in records] == [["patient", "prediction"]] * 4
+    assert [",".join(record.values()) for record in records] == printed[1:]
+
+
+def test_the_model_remembers_how_data_were_read(run, folder):
+    run("fit", "cells.csv", *SICK, "--standardize", "--atoms", "5", "-o", "m.kermes")
+    X = cells().measures
+    scale = X.points.std(axis=0)
+    assert_allclose(kermes.persistence.read("m.kermes").notes["reading"]["scale"], scale)
+    same = run("predict", "m.kermes", "cells.csv", *SICK)
+    assert "accuracy" in same.err
+    model = kermes.load("m.kermes")
+    scaled = Measures.from_samples([X[i].points / scale for i in range(len(X))]).subsample(5)
+    assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(scaled).tolist()
+    folder.joinpath("other.csv").write_text("g,u,v\na,1,2\nb,3,4\n")
+    assert len(run("predict", "m.kermes", "other.csv", "--by", "g", "--columns", "v,u").out.splitlines()) == 3
+
+
+def test_probabilities_and_deviations(run):
+    run("fit", "cells.csv", *SICK, "--learner", "gp", "-o", "c.kermes")
+    assert isinstance(kermes.load("c.kermes"), GaussianProcessClassifier)
+    records = run("predict", "c.kermes", "new.csv", "--proba", "--json").json
+    assert list(records[0]) == ["patient", "p_no", "p_yes", "prediction"]
+    assert_allclose([r["p_no"] + r["p_yes"] for r in records], 1.0)
+    said = run("fit", "cells.csv", *TABLE, "--label", "age", "-o", "r.kermes").out
+    assert "regression of numbers from 20.5 to 43.5" in said
+    records = run("predict", "r.kermes", "new.csv", "--std", "--json").json
+    assert list(records[0]) == ["patient", "std", "prediction"]
+    assert all(record["std"] > 0 for record in records)
+    assert "fit with --learner gp" in run("predict", "r.kermes", "new.csv", "--proba", code=2).err
+    run("fit", "cells.csv", *SICK, "-o", "s.kermes")
+    assert "fit with --learner gp" in run("predict", "s.kermes", "new.csv", "--std", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("learner", "label", "kernel", "name"),
+    [
+        ("auto", "sick", "sliced", "SVC"),
+        ("auto", "sick", "wasserstein:p=1", "LSSVMClassifier"),
+        ("auto", "age", "sliced", "MeasureGPRegressor"),
+        ("svm", "age", "sliced", "SVR"),
+        ("lssvm", "age", "mmd:sigma=1,length_scale=0.5", "LSSVMRegressor"),
+        ("svm", "sick", "igv:eta=0.5", "SVC"),
+        ("svm", "sick", "exponential-family:t=1", "SVC"),
+    ],
+)
+def test_learners(run, learner, label, kernel, name):
+    summary = run(
+        "fit", "cells.csv", *TABLE, "--label", label, "--learner", learner, "-k", kernel, "-o", "m.kermes", "--json"
+    ).json
+    assert summary["model"].startswith(name)
+    assert type(kermes.load("m.kermes")).__name__ == name
+    assert len(summary["folds"]) == 5
+    assert summary["mean"] == pytest.approx(np.mean(summary["folds"]))
+
+
+def test_fits_are_deterministic(run):
+    first, second = (run("fit", "cells.csv", *SICK, "-o", f"{i}.kermes", "--json").json for i in range(2))
+    assert first["folds"] == second["folds"]
+    assert first["model"] == second["model"]
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "zarr"])
+def test_distances_in_every_kind_of_file(run, ending):
+    summary = run("distances", "cells.csv", *TABLE, "-d", "sliced:n_slices=9", "-o", f"d.{ending}", "--json").json
+    D = pairwise(cells().measures, divergence=divergences.SlicedWasserstein(n_slices=9))
+    assert summary["measures"] == 24
+    assert summary["largest"] == D.max()
+    assert_array_equal(read_matrix(f"d.{ending}", "distances"), D)
+
+
+def read_matrix(path, name):
+    if path.endswith(".npy"):
+        return np.load(path)
+    if path.endswith(".npz"):
+        with np.load(path) as file:
+            assert file["keys"].tolist() == cells().keys.tolist()
+            return file[name]
+    if path.endswith(".csv"):
+        rows = rows_of(path)
+        assert [row.pop("patient") for row in rows] == list(rows[0]) == cells().keys.tolist()
+        return np.array([[float(cell) for cell in row.values()] for row in rows])
+    engine = pytest.importorskip("kermes.engine")
+    if hasattr(engine, "StoredDistances"):
+        return np.asarray(engine.StoredDistances(path))
+    group = pytest.importorskip("zarr").open_group(path, mode="r")
+    assert group.attrs["keys"] == cells().keys.tolist()
+    return group[name][:]
+
+
+def test_squared_and_printed_distances(run):
+    text = run("distances", "digits.npz", "-d", "mmd:sigma=1", "--squared", "-o", "d.npy").out
+    X = files.read("digits.npz").measures
+    assert_array_equal(
+        np.load("d.npy"), pairwise(X, divergence=divergences.MMD(ground.Gaussian(sigma=1)), squared=True)
+    )
+    assert "12 measures" in text
+    assert "output" in text
+
+
+def test_a_zarr_is_replaced_only_if_it_is_one(run, folder):
+    run("distances", "digits.npz", "-o", "d.zarr")
+    run("distances", "digits.npz", "-o", "d.zarr", code=2)
+    run("distances", "digits.npz", "-d", "euclidean", "-o", "d.zarr", "--force")
+    (folder / "mine.zarr").mkdir()
+    (folder / "mine.zarr" / "thesis.txt").write_text("dear")
+    assert "is left alone" in run("distances", "digits.npz", "-o", "mine.zarr", "--force", code=2).err
+    assert (folder / "mine.zarr" / "thesis.txt").read_text() == "dear"
+
+
+def test_gram_matrices(run):
+    summary = run("gram", "cells.csv", *TABLE, "-k", "mmd:sigma=1", "-o", "k.npy", "--json").json
+    X = cells().measures
+    divergence = divergences.MMD(ground.Gaussian(sigma=1))
+    D = pairwise(X, divergence=divergence)
+    assert_array_equal(np.load("k.npy"), kernels.Exponential(divergence, float(np.median(D[D > 0])))(X))
+    assert summary["verdict"] == "positive definite"
+    run("gram", "cells.csv", *TABLE, "-k", "wasserstein:p=2,length_scale=50", "--repair", "clip", "-o", "r.npy")
+    assert definiteness.spectrum(np.load("r.npy")).verdict != "indefinite"
+
+
+# -- looking at data ------------------------------------------------------------------------------
+
+
+def test_diagnose(run, folder):
+    found = run("diagnose", "cells.csv", *SICK, "--json").json
+    X, labels = cells("sick").measures, cells("sick").labels
+    assert found["data"]["measures"] == 24
+    assert found["data"]["labels"] == "2 classes: no 12, yes 12"
+    D = pairwise(X, divergence=divergences.SlicedWasserstein())
+    assert found["kernel"]["median distance"] == pytest.approx(np.median(D[D > 0]))
+    np.fill_diagonal(D, np.inf)
+    assert found["kernel"]["error of the nearest neighbour"] == np.mean(labels[D.argmin(axis=1)] != labels)
+    assert found["kernel"]["proved definite"] == "yes"
+    text = run("diagnose", "cells.csv", *SICK, "--most", "10").out
+    assert "Kernel on 10 measures" in text
+    assert "cd8" in text
+    folder.joinpath("odd.csv").write_text("g,u,v\na,1,1000\na,2,0\nb,1,1000\nb,2,0\nc,3,500\n")
+    advice = run("diagnose", "odd.csv", "--by", "g", "--json").json["advice"]
+    assert "--standardize" in advice[0]
+    assert advice[1].startswith("1 measures repeat others")
+
+
+def test_cluster(run):
+    said = run("cluster", "cells.csv", *SICK, "-n", "3", "-o", "c.csv")
+    rows = rows_of("c.csv")
+    expected = kermes.clustering.HierarchicalClustering(divergences.SlicedWasserstein(), 3).fit(cells().measures)
+    assert [int(row["cluster"]) for row in rows] == expected.labels_.tolist()
+    assert [row["patient"] for row in rows] == cells().keys.tolist()
+    assert "ClusterReport: 24 measures, 3 clusters, 2 classes" in said.out
+    found = run("cluster", "digits.npz", "-n", "3", "--method", "k-medoids", "-d", "euclidean", "--json").json
+    medoids = kermes.clustering.KMedoids(divergences.Euclidean(), 3).fit(files.read("digits.npz").measures)
+    assert {row["central"] for row in found["clusters"]} == {str(i) for i in medoids.medoid_indices_}
+    assert found["report"]["adjusted_rand"] <= 1.0
+    assert sum(row["size"] for row in found["clusters"]) == 12
+
+
+def test_convert_and_back(run):
+    run("convert", "cells.csv", *SICK, "-o", "cells.npz")
+    assert Measures.load("cells.npz").fingerprint == cells().measures.fingerprint
+    run("convert", "cells.npz", "-o", "back.parquet")
+    back = files.read("back.parquet", by="measure", weights="weight", label="label")
+    assert back.measures.fingerprint == cells().measures.fingerprint
+    assert back.labels.tolist() == cells("sick").labels.tolist()
+    assert run("convert", "digits.npz", "--atoms", "3", "-o", "d.npz", "--json").json["atoms"] <= 36
+
+
+def test_list_tells_all_names_from_the_classes(run):
+    records = run("list", "--json").json
+    assert [record["name"] for record in records] == [entry.name for _, entry in naming.entries()]
+    sinkhorn = next(record for record in records if record["name"] == "sinkhorn")
+    assert sinkhorn["parameters"]["epsilon"] is None
+    assert sinkhorn["parameters"]["max_iter"] == "10000"
+    wasserstein = records[0]
+    assert wasserstein["definite up to"] == {"line": 1.0, "plane": None}
+    text = run("list").out
+    assert all(record["name"] in text for record in records)
+    assert run("list", "mmd").out.count("Example: mmd:sigma=2") == 1
+
+
+def test_compare(run):
+    names = ["-k", "sliced:n_slices=9", "-k", "mmd:sigma=1,length_scale=0.5"]
+    result = run("compare", "cells.csv", *SICK, *names, "--cv", "3", "-o", "best.kermes")
+    assert "Comparison: 24 measures, 2 classes, 3 folds" in result.out
+    assert "sliced:n_slices=9" in result.out
+    again = run("compare", "cells.csv", *SICK, *names, "--cv", "3", "--json").json
+    assert {row["candidate"] for row in again["table"]} == {"sliced:n_slices=9", "mmd:sigma=1,length_scale=0.5"}
+    assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
+
+
+def test_an_interrupted_comparison_shows_what_it_has(run, monkeypatch):
+    from kermes import comparison
+
+    def interrupted(*arguments, **options):
+        raise comparison.ComparisonInterrupted("the rows so far")
+
+    monkeypatch.setattr(comparison, "compare", interrupted)
+    result = run("compare", "cells.csv", *SICK, code=130)
+    assert result.out == "the rows so far\n"
+    assert result.err == "Interrupted.\n"
+
+
+def test_piped_output_is_quiet_and_json_is_all_there_is(run, folder):
+    command = [sys.executable, "-m", "kermes", "distances", "cells.csv", *TABLE, "-o", "d.npy", "--json"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(out.stdout)["output"] == "d.npy"
+    assert out.stderr == ""

@@ -1,0 +1,138 @@
+"""What goes wrong is said in a line or two, with an exit code that means something."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kermes.cli import main
+from kermes.exceptions import InvalidMeasureError, KermesError, MissingDependencyError, NumericalError
+
+TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["distances", "celss.csv", "-o", "d.npy"], r"there is no file 'celss.csv'. Did you mean 'cells.csv'?"),
+        (["distances", "cells.csv", "-o", "d.npy"], "`by` (--by) must name the column"),
+        (["distances", "cells.csv", "--by", "patent", "-o", "d.npy"], "Did you mean 'patient'?"),
+        (["distances", "cells.csv", *TABLE, "-o", "d.mat"], "must end in .npy, .npz, .csv, .zarr"),
+        (["distances", "cells.csv", *TABLE, "-o", "no/d.npy"], "there is no folder 'no'"),
+        (["distances", "cells.csv", *TABLE, "-o", "new.csv"], "'new.csv' exists; use --force to replace it."),
+        (["distances", "cells.csv", *TABLE, "-o", "d.npy", "--resume"], "(--resume) goes on with a .zarr"),
+        (["distances", "digits.npz", "--by", "x", "-o", "d.npy"], "`by` (--by) has no meaning here"),
+        (["distances", "cells.csv", *TABLE, "--binary", "-o", "d.npy"], "`binary` (--binary) has no meaning here"),
+        (["distances", "cells.csv", *TABLE, "-d", "sinkhron", "-o", "d.npy"], "Did you mean 'sinkhorn'?"),
+        (["distances", "cells.csv", *TABLE, "-d", "sinkhorn", "-o", "d.npy"], "needs the parameter epsilon"),
+        (["fit", "cells.csv", *TABLE, "-o", "m"], "--label COLUMN"),
+        (["fit", "cells.csv", *TABLE, "--label", "cd4", "-o", "m"], "has two labels in the column 'cd4'"),
+        (["fit", "cells.csv", *TABLE, "--label", "sick", "--task", "regression", "-o", "m"], "labels that are numbers"),
+        (["fit", "cells.csv", *TABLE, "--label", "age", "--task", "classification", "-o", "m"], "one measure only"),
+        (["predict", "cells.csv", "new.csv"], "is not a model file"),
+        (["cluster", "cells.csv", *TABLE, "-n", "99"], "n_clusters"),
+        (["cluster", "cells.csv", *TABLE, "--linkage", "sngle"], "Did you mean 'single'?"),
+        (["convert", "cells.csv", *TABLE, "-o", "x.mat"], "must end in .npz, .csv, .parquet"),
+        (["list", "mdm"], "Did you mean 'mmd'?"),
+        (["diagnose", "digits.npz", "--spacing", "wide"], "neither 'pixel', 'unit' nor a number"),
+        (["fti"], "Did you mean 'fit'?"),
+    ],
+)
+def test_bad_input_is_explained_and_leaves_nothing(run, folder, arguments, message):
+    before = sorted(os.listdir(folder))
+    result = run(*arguments, code=2)
+    assert message in result.err
+    assert len([line for line in result.err.splitlines() if line and not line.startswith(("Usage", "Try"))]) <= 2
+    assert result.out == "" or arguments[0] == "fit"  # it says what it read before it searches
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (InvalidMeasureError("measure 3 is empty"), 2, "Error: measure 3 is empty\n"),
+        (NumericalError("no finite value"), 1, "Error: no finite value\n"),
+        (MissingDependencyError("pip install it"), 1, "Error: pip install it\n"),
+        (KermesError("two\nlines"), 1, "Error: two lines\n"),
+        (PermissionError(13, "Permission denied", "x.npy"), 2, "Error: x.npy: Permission denied\n"),
+        (OSError(28, "No space left on device", "x.npy"), 1, "Error: x.npy: No space left on device\n"),
+        (ZeroDivisionError("oh"), 1, "Error: ZeroDivisionError: oh\nThe traceback: kermes --debug COMMAND ...\n"),
+        (KeyboardInterrupt(), 130, "Interrupted.\n"),
+    ],
+)
+def test_exit_codes(monkeypatch, error, code, text):
+    @click.command()
+    def fail():
+        raise error
+
+    monkeypatch.setitem(main.commands, "fail", fail)
+    result = CliRunner().invoke(main, ["fail"])
+    assert (result.exit_code, result.stderr) == (code, text)
+    if isinstance(error, Exception):
+        assert CliRunner().invoke(main, ["--debug", "fail"]).exception is error
+
+
+def test_warnings_are_one_line(monkeypatch):
+    @click.command()
+    def warn():
+        warnings.warn("something\nodd", UserWarning, stacklevel=2)
+
+    monkeypatch.setitem(main.commands, "warn", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = CliRunner().invoke(main, ["warn"])
+    assert (result.exit_code, result.stderr) == (0, "Warning: something odd\n")
+
+
+def test_forced_output_replaces_the_old_file(run, folder):
+    run("distances", "cells.csv", *TABLE, "-o", "d.npy")
+    old = (folder / "d.npy").read_bytes()
+    run("distances", "cells.csv", *TABLE, "-d", "euclidean", "-o", "d.npy", code=2)
+    assert (folder / "d.npy").read_bytes() == old
+    run("distances", "cells.csv", *TABLE, "-d", "euclidean", "-o", "d.npy", "--force")
+    assert (folder / "d.npy").read_bytes() != old
+
+
+SLOW = """
+import os, sys, time
+import numpy as np
+from kermes import divergences
+from kermes.cli import main
+
+def tile(self, A, B, rows, cols, triangle):
+    os.write(1, b"computing\\n")  # at once: two threads say it
+    time.sleep(2)
+    return np.zeros((len(rows), len(cols))), None
+
+divergences.SlicedWasserstein.tile = tile
+main(["distances", "cells.csv", "--by", "patient", "--columns", "cd4", "-o", "d.npy"])
+"""
+
+
+def test_ctrl_c_ends_a_program_cleanly(folder):
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + SLOW
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "computing\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert err == "Interrupted.\n"
+    assert not (folder / "d.npy").exists()
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m kermes list --json | head -1"
+    out = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert out.stdout == "[\n"
+    assert "Traceback" not in out.stderr
