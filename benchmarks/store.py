@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -130,6 +131,7 @@ def dask_scaling() -> Row:
     best = {}
     for workers in (1, 2):
         options = {"n_workers": workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+        options["silence_logs"] = logging.CRITICAL
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
             pairwise(X[:40], divergence=SINKHORN, engine=Engine(client, memo=False, progress=False))
             times = []
