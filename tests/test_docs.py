@@ -23,6 +23,8 @@ EXTENDING = README.parent / "docs" / "extending.md"
 def test_docstring_examples(name):
     if name.startswith("kermes.plot."):
         pytest.importorskip("matplotlib.pyplot").close("all")  # what other examples left open
+    if name == "kermes.engine._stored":
+        pytest.importorskip("zarr")
     with np.printoptions(legacy=False):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 
@@ -97,3 +99,13 @@ def test_inspection_and_pictures_of_the_guide(capsys):
     exec(compile(code, str(GUIDE), "exec"), names)
     assert len(pyplot.get_fignums()) == 5
     pyplot.close("all")
+
+
+def test_scale_example(capsys, tmp_path, monkeypatch):
+    """The first Python block of the page on large collections prints the text block that follows it."""
+    pytest.importorskip("zarr")
+    monkeypatch.chdir(tmp_path)
+    text = (GUIDE.parent / "scale.md").read_text()
+    code, expected = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", text, flags=re.DOTALL)[0]
+    exec(compile(code, "scale.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == expected.strip()

@@ -1,9 +1,10 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kermes.engine._plan import Block, cut, missing_blocks, tile_shape, tile_side
+from kermes.engine._plan import Block, chunk_side, cut, missing_blocks, portions, tile_shape, tile_side
 
 
 def covered(blocks, shape):
@@ -63,3 +64,28 @@ def test_rows_that_cost_something_make_strips():
     assert tile_shape(2e4, 3e6, 1000, 1000) == (6, 1000)  # or all columns
     assert tile_shape(1e3, 1e3, 3, 3) == (1, 3)
     assert tile_shape(1e9, 1e9, 10, 10) == (1, 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (5, 5), (3, 40), (7, 200), (512, 512)])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (9, 9), (130, 130), (130, 57), (20, 300)])
+def test_portions_are_unions_of_the_tiles_and_fit_chunks(shape, n, m):
+    side = chunk_side(shape, n, m)
+    assert side % shape[0] == 0
+    for triangle in [False, True][: 1 + (n == m)]:
+        block = Block(np.arange(n), np.arange(m), triangle)
+        found = list(portions(block, shape, side))
+        assert all(p.rows[0] % side == 0 and len(p.rows) <= side and p.cols[0] % side == 0 for p in found)
+        tiles = [tile for portion in found for tile in cut(portion, shape)]
+        assert {_corners(tile) for tile in tiles} == {_corners(tile) for tile in cut(block, shape)}
+        assert len(tiles) == len(list(cut(block, shape)))
+
+
+def _corners(tile):
+    return tile.rows[0], tile.rows[-1], tile.cols[0], tile.cols[-1], tile.triangle
+
+
+def test_chunks_hold_seconds_of_work_and_are_not_too_many():
+    assert chunk_side((512, 512), 20_000, 20_000) == 1024
+    assert chunk_side((32, 32), 20_000, 20_000) == 7 * 32
+    assert chunk_side((16, 16), 100, 100) == 16
+    assert chunk_side((10, 500), 20_000, 20_000) == 70

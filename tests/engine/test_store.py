@@ -156,6 +156,7 @@ def test_indexing_is_that_of_an_array(tile, path):
     ]  # fmt: skip
     for key in keys:
         assert_array_equal(D[key], expected[key])
+        assert type(D[key]) is type(expected[key])
     assert (D.shape, D.ndim, D.size, len(D)) == ((23, 9), 2, 207, 23)
     assert_array_equal(np.array(list(D)), expected)
     assert_array_equal(np.concatenate([strip for _, strip in D.strips()]), expected)

@@ -85,7 +85,7 @@ class StoredMatrix:
         parts += [slice(None)] * (2 - len(parts))
         rows, cols = (_positions(part, size) for part, size in zip(parts, self.shape, strict=True))
         block = self._block(np.atleast_1d(rows), np.atleast_1d(cols))
-        return block[0 if rows.ndim == 0 else slice(None), ...][..., 0 if cols.ndim == 0 else slice(None)]
+        return block[tuple(0 if part.ndim == 0 else slice(None) for part in (rows, cols))]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
