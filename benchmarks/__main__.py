@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import (
+    comparison,
     families,
     feature_space,
     features,
@@ -17,10 +18,9 @@ from . import (
     regret,
     search,
     semigroup,
+    store,
     transport,
 )
-from . import comparison, families, feature_space, foundation, gaussian_process, semigroup, transport
-from . import families, feature_space, foundation, gaussian_process, semigroup, store, transport
 
 ROWS = {
     **foundation.ROWS,
