@@ -82,7 +82,7 @@ def regret_curves(
 
     Notes
     -----
-    A minimum that is known to eight digits makes regrets below about 1e-8 meaningless; negative ones are set to 0.
+    Regrets are no better known than the minimum; negative ones are set to 0.
 
     Examples
     --------
