@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from ._typing import FloatArray
 
-__all__ = ["eigh", "eigvalsh", "few_threads"]
+__all__ = ["controller", "eigh", "eigvalsh", "few_threads"]
 
 #: Order up to which one BLAS thread is used. The reduction to tridiagonal form is bound by memory, so that a second
 #: thread gains little; where others use the cores it costs a factor of 5 and more (orders 800 and 1500).
@@ -41,9 +41,10 @@ def eigvalsh(K: FloatArray) -> FloatArray:
 
 def few_threads(n: int) -> AbstractContextManager[Any]:
     """Return a context in which BLAS has one thread, if matrices of order n gain nothing from more."""
-    return _controller().limit(limits=1, user_api="blas") if n <= SMALL else nullcontext()  # type: ignore[no-any-return]
+    return controller().limit(limits=1, user_api="blas") if n <= SMALL else nullcontext()  # type: ignore[no-any-return]
 
 
 @cache
-def _controller() -> Any:
+def controller() -> Any:
+    """Return what sets the threads of BLAS; looking for the loaded libraries takes 5 to 20 ms, and is done once."""
     return ThreadpoolController()

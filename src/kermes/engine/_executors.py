@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from .._linalg import controller
 
 Compute = Callable[[Any], None]
 
@@ -65,7 +65,7 @@ class OneThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(limits=1)
+                self._limits = controller().limit(limits=1)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
