@@ -1,4 +1,4 @@
-"""Rows of ``compare``: a default comparison of 500 digits, and what its search gains by matrices."""
+"""Rows of ``compare``: a default comparison of 500 digits, and one search against scikit-learn's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def compare_digits() -> Row:
 
 
 def compare_search() -> Row:
-    """One nested search on 300 digits: submatrices against kernel objects in scikit-learn's searches."""
+    """One nested search on 300 digits: submatrices against kernel objects in scikit-learn's searches.
+
+    Ours also fits the best estimator to all digits, a fifth of the work more.
+    """
     X, y = _digits(300)
     sliced = divergences.SlicedWasserstein(n_slices=50)
     engine = Engine(progress=False)
@@ -69,7 +72,8 @@ def compare_search() -> Row:
     gap = abs(result - expected)
     return Row(
         "nested search, 300 digits, distances known", "GridSearchCV on kernel objects, memo", f"{mine:.2f} s",
-        f"{yours:.2f} s", f"{yours / mine:.1f} x", ">= 1 x", f"{gap:.0e}", yours >= mine and gap < 0.01,
+        f"{yours:.2f} s", f"{yours / mine:.1f} x", ">= 0.8 x, same score", f"{gap:.0e}",
+        yours >= 0.8 * mine and gap < 1e-12,
     )  # fmt: skip
 
 

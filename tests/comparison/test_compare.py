@@ -315,6 +315,17 @@ def test_other_folds_and_scores():
         compare(X, y, "regression", one, cv=LeaveOneOut())
 
 
+def test_pipes_see_no_bars(monkeypatch, capsys):
+    X, y = two_widths()
+    monkeypatch.setattr("kermes.engine._progress.PATIENCE", -1.0)
+    compare(X, y, candidates=[NOTHING], cv=2)
+    assert capsys.readouterr() == ("", "")
+    compare(X, y, candidates=[NOTHING], cv=2, progress=True)
+    assert "nothing" in capsys.readouterr().err
+    with pytest.raises(InvalidParameterError, match="`progress` must be one of 'auto'"):
+        compare(X, y, progress="yes")
+
+
 def test_groups_stay_together():
     X, y = two_widths()
     groups = np.arange(24) // 4
