@@ -42,6 +42,7 @@ PARTS = {
     "kermes.definiteness._spectrum.Spectrum",
     "kermes.divergences.family.Family",
     "kermes.engine._engine.Engine",
+    "kermes.estimators._moments.Moments",
     "kermes.estimators.lssvm_cv._Map",
     "kermes.estimators.robust_gp.careful_l_bfgs",  # the optimiser of a Gaussian process: a function of numbers
     "kermes.kernels.bumps.Bumps",

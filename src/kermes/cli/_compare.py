@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..exceptions import KermesError
 from ._fit import model_notes, require_labels
 from ._learners import task_of
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
@@ -16,8 +17,8 @@ from ._output import print_json, refuse_existing, say
 @click.command(
     cls=Command,
     examples=[
-        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick --budget 5s --html report.html",
         "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
+        "kermes compare digits.npz -k euclidean -k sliced --html report.html",
     ],
 )
 @data_argument()
@@ -70,6 +71,8 @@ def compare(
         print_json({"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output})
     else:
         click.echo(result)
+    if (html or output) and all(row["status"] != "ok" for row in result.table):
+        raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
     if html is not None:
         result.report(html)
         say(f"Report written to {html}")
