@@ -224,7 +224,7 @@ class Engine:
         for rows, cols, triangle in blocks:
             block = _plan.Block(np.searchsorted(left, rows), np.searchsorted(right, cols), triangle)
             shape = job.tile_shape(block, self.tile)
-            # A cluster gets portions of seconds; threads a tile at a time, so that an interrupt loses no more.
+            # A cluster gets portions of a second or two; threads a tile at a time, so that an interrupt loses no more.
             side = _plan.chunk_side(shape, len(rows), len(cols))
             cut = _plan.cut(block, shape) if self._is_local else _plan.portions(block, shape, side)
             portions += [(portion, shape) for portion in cut]

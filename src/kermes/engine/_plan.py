@@ -23,8 +23,8 @@ SMALLEST_SIDE = 16
 LANES = 8
 #: Chunks along the longer side of a store or a cluster's work, if they need not be larger or smaller ...
 CHUNKS_PER_SIDE = 32
-#: ... a chunk takes seconds: what a killed run loses per worker ...
-TILES_PER_CHUNK_SIDE = 7
+#: ... a chunk takes a second or two: what a killed run loses per worker ...
+TILES_PER_CHUNK_SIDE = 4
 #: ... and has at most 8 MB, and where tiles are strips, at least so many rows.
 LARGEST_CHUNK = 1024
 SMALLEST_BAND = 64
