@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from . import families, feature_space, foundation, gaussian_process, semigroup, transport
+from . import families, feature_space, foundation, gaussian_process, gpm, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -16,6 +16,7 @@ ROWS = {
     **feature_space.ROWS,
     **families.ROWS,
     **gaussian_process.ROWS,
+    **gpm.ROWS,
 }
 
 

@@ -94,6 +94,7 @@ def test_exponents_are_those_of_the_kernels():
     se = kernels.Exponential(divergences.Euclidean(), 0.7, engine=Engine(progress=False))
     assert_allclose(gram(exponents.se_isotropic, 0.7), se(X), rtol=1e-10)
     mirrored = gram(exponents.mirrored, rho)
+    assert_array_equal(exponents.mirrored(A, A.copy()), exponents.mirrored(A, A))
     upper = np.triu_indices(6)
     assert_array_equal(mirrored, mirrored.T)
     assert_array_equal(mirrored[upper], gram(exponents.directional, rho)[upper])

@@ -177,8 +177,9 @@ def _published(column: str, samples: list[int], method: str | None = None) -> di
     return found
 
 
-def _percent(failed: list[list[bool]]) -> list[float]:
-    return np.round(100 * np.mean(failed, axis=0), 2).tolist()  # type: ignore[no-any-return]
+def _percent(failed: list[list[Any]]) -> list[float]:
+    """Return the percentage of True in each column, None left out."""
+    return np.round(100 * np.nanmean(np.array(failed, dtype=float), axis=0), 2).tolist()  # type: ignore[no-any-return]
 
 
 def _number(value: float) -> float | None:
