@@ -20,7 +20,7 @@ from . import exponents
 from .data import authors_inputs, test_inputs
 from .r_random import RRandom
 
-__all__ = ["Fit", "first_failure", "fit", "has_bounds", "rmse_of_run", "undefined"]
+__all__ = ["Fit", "first_failure", "fit", "has_bounds", "log_likelihoods", "predict", "rmse_of_run"]
 
 RESTARTS = 10
 SCALES = (0.1, 1.0)
@@ -147,12 +147,12 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
             stopped = fit(exponents.mirrored(X, X), z, random) is None
         if n in sizes:
             for name, exponent in (("SE", exponents.se), ("WSE", exponents.mirrored)):
-                usable = model is not None and not (stopped and name == "WSE")
-                errors[name].append(_rmse(exponent, X, z, new, truth, model) if usable else None)  # type: ignore[arg-type]
+                shown = model if name == "SE" or not stopped else None
+                errors[name].append(None if shown is None else _rmse(exponent, X, z, new, truth, shown))
     return errors
 
 
-def undefined(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
+def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
     """Return log-likelihoods over a grid of two length scales, variance 1; nan where they are undefined."""
     from ...core import small_gp, unguarded_gp
 

@@ -137,12 +137,12 @@ def _likelihoods(settings: Settings, nugget: float) -> tuple[Any, Any, Any, dict
     y = datasets.simplex_problem("problem02")(A)
     # Up to the largest difference of two weight vectors, in the norm of absolute values.
     grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
-    surfaces = {"SE": authors.undefined(exponents.se(A, A), y, grid, nugget)}
+    surfaces = {"SE": authors.log_likelihoods(exponents.se(A, A), y, grid, nugget)}
     for name in FILLINGS:
         exponent, is_sorted = ablations.VARIANTS[name]
         order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
         X = A[order]
-        surfaces[name] = authors.undefined(exponent(X, X), y[order], grid, nugget)
+        surfaces[name] = authors.log_likelihoods(exponent(X, X), y[order], grid, nugget)
     return A, y, grid, surfaces
 
 
