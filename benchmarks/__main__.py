@@ -21,6 +21,7 @@ from . import (
     store,
     transport,
 )
+from . import families, feature_space, foundation, gaussian_process, gpm, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,
@@ -34,6 +35,7 @@ ROWS = {
     **search.ROWS,
     **comparison.ROWS,
     **store.ROWS,
+    **gpm.ROWS,
 }
 
 

@@ -23,13 +23,16 @@ VARIANTS = {
 AUTHORS_COST = exponents.COST * (1.0 - np.eye(2))
 
 
-def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]) -> list[bool]:
-    """Return whether the fit stops, for each number of samples on its own."""
+def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]) -> list[bool | None]:
+    """Return whether the fit stops, for each number of samples on its own; None where there are not as many."""
     exponent, is_sorted = VARIANTS[variant]
     A, random = _distinct(run)
     y = datasets.simplex_problem(problem)(A)
-    failed = []
-    for n in (n for n in samples if n <= len(A)):
+    failed: list[bool | None] = []
+    for n in samples:
+        if n > len(A) or not authors.has_bounds(y[:n]):
+            failed.append(None)
+            continue
         order = np.argsort(A[:n, 0]) if is_sorted else np.arange(n)
         X, z = A[:n][order], y[:n][order]
         failed.append(authors.fit(exponent(X, X), z, random, symmetric=variant != "directional") is None)

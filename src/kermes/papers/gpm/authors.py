@@ -20,7 +20,7 @@ from . import exponents
 from .data import authors_inputs, test_inputs
 from .r_random import RRandom
 
-__all__ = ["Fit", "first_failure", "fit", "rmse_of_run", "undefined"]
+__all__ = ["Fit", "first_failure", "fit", "has_bounds", "log_likelihoods", "predict", "rmse_of_run"]
 
 RESTARTS = 10
 SCALES = (0.1, 1.0)
@@ -46,6 +46,11 @@ class Fit(NamedTuple):
 
 class _Undefined(Exception):
     """A likelihood without a value, which stops the script."""
+
+
+def has_bounds(y: FloatArray) -> bool:
+    """Whether targets vary enough for the bounds of the variance to be in order; otherwise the script has no result."""
+    return bool(y.var(ddof=1) > LEAST_VARIANCE)
 
 
 def fit(F: FloatArray, y: FloatArray, random: RRandom, symmetric: bool = True) -> Fit | None:
@@ -111,7 +116,7 @@ def first_failure(problem: str, run: int, last: int = 20, centred: bool = False)
     y = simplex_problem(problem)(A)
     for n in range(FIRST, last + 1):
         X, z = A[:n], y[:n] - y[:n].mean() if centred else y[:n]
-        if z.var(ddof=1) <= LEAST_VARIANCE:  # the bounds of the variance are in the wrong order
+        if not has_bounds(z):
             continue
         random.uniform(RESTARTS * 3)
         if fit(exponents.mirrored(X, X), z, random) is None:
@@ -131,23 +136,23 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
     stopped = False
     for n in range(FIRST, max(sizes) + 1):
         X, z = A[:n], y[:n]
-        if z.var(ddof=1) <= LEAST_VARIANCE:
+        if not has_bounds(z):
             model = None
         elif n in sizes:
             model = fit(exponents.se(X, X), z, random)
         else:
             random.uniform(RESTARTS * 3)
             model = None
-        if not stopped and z.var(ddof=1) > LEAST_VARIANCE:
+        if not stopped and has_bounds(z):
             stopped = fit(exponents.mirrored(X, X), z, random) is None
         if n in sizes:
             for name, exponent in (("SE", exponents.se), ("WSE", exponents.mirrored)):
-                usable = model is not None and not (stopped and name == "WSE")
-                errors[name].append(_rmse(exponent, X, z, new, truth, model) if usable else None)  # type: ignore[arg-type]
+                shown = model if name == "SE" or not stopped else None
+                errors[name].append(None if shown is None else _rmse(exponent, X, z, new, truth, shown))
     return errors
 
 
-def undefined(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
+def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
     """Return log-likelihoods over a grid of two length scales, variance 1; nan where they are undefined."""
     from ...core import small_gp, unguarded_gp
 

@@ -137,12 +137,12 @@ def _likelihoods(settings: Settings, nugget: float) -> tuple[Any, Any, Any, dict
     y = datasets.simplex_problem("problem02")(A)
     # Up to the largest difference of two weight vectors, in the norm of absolute values.
     grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
-    surfaces = {"SE": authors.undefined(exponents.se(A, A), y, grid, nugget)}
+    surfaces = {"SE": authors.log_likelihoods(exponents.se(A, A), y, grid, nugget)}
     for name in FILLINGS:
         exponent, is_sorted = ablations.VARIANTS[name]
         order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
         X = A[order]
-        surfaces[name] = authors.undefined(exponent(X, X), y[order], grid, nugget)
+        surfaces[name] = authors.log_likelihoods(exponent(X, X), y[order], grid, nugget)
     return A, y, grid, surfaces
 
 
@@ -177,8 +177,9 @@ def _published(column: str, samples: list[int], method: str | None = None) -> di
     return found
 
 
-def _percent(failed: list[list[bool]]) -> list[float]:
-    return np.round(100 * np.mean(failed, axis=0), 2).tolist()  # type: ignore[no-any-return]
+def _percent(failed: list[list[Any]]) -> list[float]:
+    """Return the percentage of True in each column, None left out."""
+    return np.round(100 * np.nanmean(np.array(failed, dtype=float), axis=0), 2).tolist()  # type: ignore[no-any-return]
 
 
 def _number(value: float) -> float | None:

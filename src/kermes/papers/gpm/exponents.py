@@ -57,7 +57,7 @@ def mirrored(A: FloatArray, B: FloatArray) -> FloatArray:
     Between two different sets (new inputs) it is the directional one.
     """
     F = directional(A, B)
-    if A is B:
+    if np.array_equal(A, B):
         below = np.tril_indices(len(A), -1)
         F[below] = F.transpose(1, 0, 2)[below]
     return F

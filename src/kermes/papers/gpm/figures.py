@@ -55,6 +55,7 @@ def likelihoods(grid: FloatArray, surfaces: dict[str, FloatArray]) -> Any:
         axis.scatter(first[there], second[there], heights, c=heights, cmap="cividis", vmin=low, vmax=high, s=4)
         axis.set(title=title, xlabel=f"${scale}_1$", ylabel=f"${scale}_2$", zlabel="log-likelihood")
         axis.set_box_aspect(None, zoom=0.85)
+        axis.locator_params(nbins=4)
         flat = figure.add_subplot(2, len(surfaces), len(surfaces) + column + 1, facecolor="0.75", aspect="equal")
         image = flat.pcolormesh(first, second, np.ma.masked_invalid(values), cmap="cividis", vmin=low, vmax=high)
         share = 100 * np.isnan(values).mean()

@@ -52,5 +52,5 @@ def tables(size: str, summary: dict[str, Any]) -> list[Table]:
 
 
 def deviations(size: str, summary: dict[str, Any]) -> list[str]:
-    """Return in words what differs from the published failures by more than three standard errors, and the like."""
-    return report.deviations(summary, expected())
+    """Return in words what differs from the published failures, and from the errors recorded here, by too much."""
+    return report.deviations(size, summary, expected())
