@@ -14,6 +14,7 @@ from . import (
     features,
     foundation,
     gaussian_process,
+    gpm,
     neighbors,
     regret,
     search,
@@ -21,7 +22,6 @@ from . import (
     store,
     transport,
 )
-from . import families, feature_space, foundation, gaussian_process, gpm, semigroup, transport
 
 ROWS = {
     **foundation.ROWS,

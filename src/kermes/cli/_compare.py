@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +76,7 @@ def compare(
     if (html or output) and all(row["status"] != "ok" for row in result.table):
         raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
     if html is not None:
-        result.report(html)
+        result.report(html, command=shlex.join(["kermes", *sys.argv[1:]]))
         say(f"Report written to {html}")
     if output is not None:
         persistence.write(result.best_, output, model_notes(reading, found, task))

@@ -33,7 +33,7 @@ class SimplexProblem:
     >>> from kermes import datasets
     >>> problem = datasets.simplex_problem("xiong")
     >>> problem([[0.25, 0.75], [0.5, 0.5]]).round(3)
-    array([-0.316, -0.157])
+    array([-0.417, -0.522])
     """
 
     name: str
