@@ -85,9 +85,9 @@ def auto_candidates(X: Any, task: str = "classification", random_state: int = 0)
         found
         + (_on_the_line(task) if measures.dim == 1 else _in_space(measures, task, length, random_state))
         + [
-            _of("MMD", [MMD(Gaussian(sigma=share * length)) for share in SIGMAS], _FIRST[task]),
+            _of("MMD", [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS], _FIRST[task]),
             *_within_reach(
-                "k-IGV", GeneralizedVariance(ETA, Gaussian(sigma=SIGMAS[0] * length)), [_FIRST[task]], measures
+                "k-IGV", GeneralizedVariance(ETA, Gaussian(sigma=_short(SIGMAS[0] * length))), [_FIRST[task]], measures
             ),
         ]
     )
@@ -103,7 +103,7 @@ def _on_the_line(task: str) -> list[Candidate]:
 
 def _in_space(X: Measures, task: str, length: float, seed: int) -> list[Candidate]:
     sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=seed)
-    entropic = Sinkhorn(EPSILON * length**2, value="debiased")
+    entropic = Sinkhorn(_short(EPSILON * length**2), value="debiased")
     return [
         *_within_reach("sliced W2", sliced, [_FIRST[task], _DEFINITE[task]], X),
         *_within_reach("Sinkhorn W2", entropic, [_FIRST[task], _INDEFINITE[task]], X),
@@ -113,6 +113,11 @@ def _in_space(X: Measures, task: str, length: float, seed: int) -> list[Candidat
 
 def _of(name: str, divergence: Divergence | list[Any], learner: tuple[str, str]) -> Candidate:
     return Candidate(f"{name}, {learner[1]}", divergence, learner=learner[0])
+
+
+def _short(value: float) -> float:
+    """Return three digits of a number: enough for a scale, and short where it is printed."""
+    return float(f"{value:.3g}")
 
 
 def _within_reach(name: str, divergence: Divergence, learners: list[tuple[str, str]], X: Measures) -> list[Candidate]:
