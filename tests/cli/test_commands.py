@@ -240,6 +240,13 @@ def test_compare(run):
     assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
 
 
+def test_a_comparison_out_of_time_writes_nothing(run, folder):
+    result = run("compare", "cells.csv", *SICK, "-k", "sliced", "--budget", "0.001s", "-o", "b.kermes", code=1)
+    assert "Give a greater --budget" in result.err
+    assert "sliced" in result.out
+    assert not (folder / "b.kermes").exists()
+
+
 def test_an_interrupted_comparison_shows_what_it_has(run, monkeypatch):
     from kermes import comparison
 

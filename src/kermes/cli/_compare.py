@@ -20,7 +20,7 @@ from ._output import print_json, refuse_existing, say
     cls=Command,
     examples=[
         "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
-        "kermes compare digits.npz -k euclidean -k sliced --html report.html",
+        "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
     ],
 )
 @data_argument()
