@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import shutil
 import tempfile
@@ -40,9 +41,14 @@ class Origin:
         return path if path.is_dir() else None
 
 
-def session() -> str:
-    """Return the name of the folder that this process shares with those it starts; made once, removed at exit."""
+def session() -> str | None:
+    """Return the name of the folder that this process shares with those it starts; made once, removed at exit.
+
+    None in a process that is itself started by another: it ends without the chance to remove anything.
+    """
     global _own
+    if multiprocessing.parent_process() is not None:
+        return None
     if _own is None:
         folder = tempfile.mkdtemp(prefix="kermes-")
         _own = Path(folder).name, os.getpid()
