@@ -50,9 +50,8 @@ def session() -> str | None:
     if multiprocessing.parent_process() is not None:
         return None
     if _own is None:
-        folder = tempfile.mkdtemp(prefix="kermes-")
-        _own = Path(folder).name, os.getpid()
-        atexit.register(_remove, folder, os.getpid())
+        _own = Path(tempfile.mkdtemp(prefix="kermes-")).name, os.getpid()
+        atexit.register(close)
     return _own[0]
 
 
@@ -61,6 +60,9 @@ def has_session() -> bool:
     return _own is not None
 
 
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)
+def close() -> None:
+    """Remove the folder; called at exit, and by hand where a process ends without."""
+    global _own
+    if _own is not None and os.getpid() == _own[1]:  # not in a forked child
+        shutil.rmtree(Path(tempfile.gettempdir()) / _own[0], ignore_errors=True)
+        _own = None
