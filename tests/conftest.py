@@ -18,6 +18,12 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", "ignore:invalid value encountered in (sqrt|log):RuntimeWarning")
 
 
+def pytest_sessionfinish(session):
+    from kermes.measures import _origin
+
+    _origin.close()  # the processes of pytest-xdist end without running exit handlers
+
+
 @pytest.fixture(scope="session")
 def clouds():
     """Return a maker of small weighted ragged collections with a few repeated atoms."""

@@ -126,6 +126,14 @@ def test_workers_take_turns(counted):
     assert evaluated == counted.n_pairs == len(pairs)
 
 
+def folder_of_a_new_collection():
+    return pickle.loads(pickle.dumps(Measures.from_samples([[0.0], [1.0]])))._root.origin
+
+
+def test_workers_leave_no_folders():
+    assert Parallel(n_jobs=2)(delayed(folder_of_a_new_collection)() for _ in range(2)) == [None, None]
+
+
 def test_engines_without_memory_share_nothing(counted):
     X = clouds(9, seed=13)[0]
     assert sum(Parallel(n_jobs=2)(delayed(rows_of)(X, counted, Engine(memo=False)) for _ in range(3))) == 3 * 36

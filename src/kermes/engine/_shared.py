@@ -50,8 +50,8 @@ def shared_table(divergence: Divergence, X: Measures, n_rows: int, limit: int) -
     if X._root.origin is None and not has_session():
         return None
     origin = X._root.origin_of(None)
-    place = _place(divergence, origin)
-    if place is None:
+    place = None if origin is None else _place(divergence, origin)
+    if origin is None or place is None:
         return None
     if not place.exists():
         need = PAIR_BYTES * n_rows * n_rows
@@ -64,8 +64,8 @@ def shared_table(divergence: Divergence, X: Measures, n_rows: int, limit: int) -
 def publish(divergence: Divergence, X: Measures, values: FloatArray, status: StatusArray) -> bool:
     """Write the pairs of X, all of them computed, to a file; return False where nothing can be shared."""
     origin = X._root.origin_of(None)
-    place = _place(divergence, origin)
-    if place is None:
+    place = None if origin is None else _place(divergence, origin)
+    if origin is None or place is None:
         return False
     table = SharedTable(place, origin)
     rows, first = np.unique(X.rows, return_index=True)

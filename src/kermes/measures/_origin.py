@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import os
 import shutil
 import tempfile
@@ -40,13 +41,17 @@ class Origin:
         return path if path.is_dir() else None
 
 
-def session() -> str:
-    """Return the name of the folder that this process shares with those it starts; made once, removed at exit."""
+def session() -> str | None:
+    """Return the name of the folder that this process shares with those it starts; made once, removed at exit.
+
+    None in a process that is itself started by another: it ends without the chance to remove anything.
+    """
     global _own
+    if multiprocessing.parent_process() is not None:
+        return None
     if _own is None:
-        folder = tempfile.mkdtemp(prefix="kermes-")
-        _own = Path(folder).name, os.getpid()
-        atexit.register(_remove, folder, os.getpid())
+        _own = Path(tempfile.mkdtemp(prefix="kermes-")).name, os.getpid()
+        atexit.register(close)
     return _own[0]
 
 
@@ -55,6 +60,9 @@ def has_session() -> bool:
     return _own is not None
 
 
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)
+def close() -> None:
+    """Remove the folder; called at exit, and by hand where a process ends without."""
+    global _own
+    if _own is not None and os.getpid() == _own[1]:  # not in a forked child
+        shutil.rmtree(Path(tempfile.gettempdir()) / _own[0], ignore_errors=True)
+        _own = None

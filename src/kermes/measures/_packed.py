@@ -104,9 +104,14 @@ class Packed:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def origin_of(self, rows: IndexArray | None) -> Origin:
+    def origin_of(self, rows: IndexArray | None) -> Origin | None:
         """Return where measures of this collection come from, for the processes they are sent to."""
-        whole = self.origin or Origin(session(), self.fingerprint, len(self), np.arange(len(self)))
+        whole = self.origin
+        if whole is None:
+            name = session()
+            if name is None:
+                return None
+            whole = Origin(name, self.fingerprint, len(self), np.arange(len(self)))
         return whole if rows is None else whole.take(rows)
 
     def digests(self) -> Iterator[bytes]:
