@@ -15,7 +15,7 @@ from tests.comparison.cases import nested_svc, spreads, two_widths
 
 from kermes import Engine, KernelFeatures, Measures, compare, divergences, ground, kernels, pairwise
 from kermes.comparison import Candidate, CandidateModel, Comparison, ComparisonInterrupted
-from kermes.exceptions import InvalidParameterError, KermesError
+from kermes.exceptions import InvalidParameterError
 
 W2 = divergences.Wasserstein(p=2)
 NOTHING = Candidate("nothing", learner="dummy")
@@ -334,17 +334,3 @@ def test_groups_stay_together():
         assert not set(groups[fold.train]) & set(groups[fold.test])
         for train, test in fold.inner:
             assert not set(groups[fold.train[train]]) & set(groups[fold.train[test]])
-
-
-def test_reports_are_written_by_their_own_layer(found, monkeypatch, tmp_path):
-    written = []
-    import sys
-    from types import SimpleNamespace
-
-    fake = SimpleNamespace(comparison_report=lambda comparison, path: written.append((comparison, path)))
-    monkeypatch.setitem(sys.modules, "kermes.report", fake)
-    found.report(tmp_path / "page.html")
-    assert written == [(found, tmp_path / "page.html")]
-    monkeypatch.setitem(sys.modules, "kermes.report", None)
-    with pytest.raises(KermesError, match="no HTML reports"):
-        found.report(tmp_path / "page.html")

@@ -38,5 +38,4 @@ __all__ = [
     "NearestMeasures",
     "StreamingLSSVMClassifier",
     "StreamingLSSVMRegressor",
-    "expected_failed_checks",
 ]
