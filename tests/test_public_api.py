@@ -27,6 +27,7 @@ NAMES = [
     "comparison",
     "datasets",
     "files",
+    "report",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 
