@@ -24,6 +24,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": (),  # what a script prints, not what its last line returns
     "plot_gallery": os.environ.get("KERMES_GALLERY", "1") == "1",  # 0: build the pages without running the scripts
 }
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -35,5 +36,12 @@ exclude_patterns = ["_build"]
 # Methods inherited from scikit-learn refer to labels of its own documentation.
 suppress_warnings = ["ref.ref"]
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"navigation_with_keys": False, "show_toc_level": 2}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "show_prev_next": False,
+}
+html_static_path = ["_static"]
+html_show_sourcelink = False
 html_title = "kermes"
