@@ -91,16 +91,16 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
 
 
 def failures(found: dict[str, Any]) -> Any:
-    """Figure 9: failures by problem; circles are the published ones."""
+    """Figure 9: failures by problem; marks are the published ones."""
     figure, axes = panels(2, 2, sharex=True, sharey=True)
     samples = found["samples"]
     for axis, problem in zip(axes.flat, LINE, strict=True):
         axis.plot(samples, found["failed"][problem], color=RED, label=f"WSE, {found['runs']} runs")
         if problem in found["published"]:
-            axis.plot(
-                samples, found["published"][problem], "o", mfc="none", color="k", ms=5, label="published, 500 runs"
-            )
-        axis.plot(samples, np.zeros(len(samples)), "--", color=BLUE, label="SE (Theorem 4)")
+            published = {"mfc": "none", "ms": 5, "ls": ""}
+            axis.plot(samples, found["published"][problem], marker="o", color="k", label="WSE, published", **published)
+            values = found["published SE"][problem]
+            axis.plot(samples, values, marker="s", color=BLUE, label="SE (Theorem 4), published", **published)
         axis.set(title=NAMES[problem])
         axis.grid(alpha=0.3)
     axes[0, 0].legend(frameon=False, fontsize=8)
@@ -131,7 +131,8 @@ def bird_failures(found: dict[str, Any]) -> Any:
     axis.plot(found["samples"], found["cost of two rows"], "o-", ms=4, color=RED, label="WSE, 2 x 2 cost, as run")
     label = f"WSE, 3 x 3 cost, {found['runs']} runs"
     axis.plot(found["samples"], found["cost of three rows"], "s--", ms=4, color=COLOURS[3], label=label)
-    axis.plot(found["samples"], np.zeros(len(found["samples"])), ":", color=BLUE, label="SE (Theorem 4)")
+    if found["published SE"] is not None:
+        axis.plot(found["samples"], found["published SE"], ":", color=BLUE, label="SE (Theorem 4), published")
     axis.grid(alpha=0.3)
     axis.legend(frameon=False, fontsize=8)
     _label(figure, axes, FAILED)
