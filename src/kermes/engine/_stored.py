@@ -120,7 +120,7 @@ class StoredDistances(StoredMatrix):
     Indexing reads chunks (see ``strips``); ``np.asarray(D)`` gives the whole matrix, equal to the bit to the one
     computed in memory (in float32, rounded to it). Learners that want a matrix (``KMedoids("precomputed")``,
     ``KNeighborsClassifier(metric="precomputed")``, ``divergences.Precomputed``) take it as it is and load all of it.
-    Neighbours need less: :meth:`top_k`.
+    Neighbours need less: :meth:`top_k`, and :meth:`kneighbors_graph` for learners of scikit-learn.
 
     Examples
     --------
@@ -203,6 +203,22 @@ class StoredDistances(StoredMatrix):
             indices[rows] = np.take_along_axis(nearest, order, axis=1)
             distances[rows] = np.take_along_axis(strip, indices[rows], axis=1)
         return indices, distances
+
+    def kneighbors_graph(self, k: int) -> Any:
+        """Return the k nearest of each as a sparse matrix of distances, (len(X), len(Y)).
+
+        scikit-learn's ``KNeighborsClassifier``, ``DBSCAN``, ``TSNE`` and ``SpectralClustering`` (affinity
+        ``'precomputed_nearest_neighbors'``) take it in place of the whole matrix; each measure of one collection is its
+        own neighbour at distance 0, as they expect.
+        """
+        from scipy import sparse
+
+        indices, distances = self.top_k(k)
+        if self._table.symmetric:
+            indices = np.column_stack([np.arange(len(self)), indices])
+            distances = np.column_stack([np.zeros(len(self), dtype=self.dtype), distances])
+        n, width = indices.shape
+        return sparse.csr_matrix((distances.ravel(), indices.ravel(), np.arange(0, n * width + 1, width)), self.shape)
 
     def _block(self, rows: IndexArray, cols: IndexArray) -> AnyArray:
         return self._table.scale.distances(super()._block(rows, cols), self._squared, rows, cols)
