@@ -98,6 +98,6 @@ def test_every_estimator_is_checked():
 
 
 def test_every_expected_failure_is_looked_for():
-    named = {(type(e).__name__, key[1]) for e in ESTIMATORS for key in EXPECTED_FAILURES if expected_failed_checks(e)}
-    assert named == set(EXPECTED_FAILURES)
-    assert all(reason for failures in EXPECTED_FAILURES.values() for reason in failures.values())
+    for failures in EXPECTED_FAILURES.values():
+        assert any(expected_failed_checks(estimator) == failures for estimator in ESTIMATORS)
+        assert all(failures.values())
