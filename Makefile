@@ -37,7 +37,7 @@ lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types test test-nojit demo  ## what the continuous integration runs
+check: lint types test test-nojit docs demo  ## what the continuous integration runs
 
 docs: $(READY)  ## the documentation in docs/_build/html, warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

@@ -185,3 +185,15 @@ def test_equal_measures_up_to_rounding_have_nothing_to_transport():
     for Y in (X, Measures.from_samples([points, points], [rounded, weights])):
         D = pairwise(Y, divergence=divergences.Wasserstein(p=1), engine=ENGINE)
         assert_allclose(D, 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-7, 1e-30, 1e-100, 1e40])
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_exact_transport_scales_with_the_points(p, scale):
+    """The solver's tolerance is absolute: points 1e-7 apart were once matched at random."""
+    rng = np.random.default_rng(3)
+    clouds = [rng.normal(size=(rng.integers(5, 30), 2)) for _ in range(8)]
+    W = divergences.Wasserstein(p=p)
+    expected = pairwise(Measures.from_samples(clouds), divergence=W)
+    found = pairwise(Measures.from_samples([scale * cloud for cloud in clouds]), divergence=W)
+    assert_allclose(found / scale, expected, rtol=1e-12)

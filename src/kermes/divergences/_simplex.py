@@ -30,8 +30,7 @@ def network_simplex() -> Any:
 
 def transport(solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray) -> tuple[FloatArray, float, np.uint8]:
     """Return an optimal plan (n, m), its cost and a status for probabilities a, b and costs (n, m)."""
-    # The solver wants totals that agree to the last bit.
-    plan, value, _, _, code = solver(a, b * (a.sum() / b.sum()), cost, MAX_PIVOTS, 1)[:5]
+    plan, value, _, _, code = _solve(solver, a, b, cost)
     if code == _OPTIMAL:
         return plan, value, status.OK
     return plan, value, status.UNCONVERGED if code == _OUT_OF_PIVOTS else status.FAILED
@@ -41,5 +40,21 @@ def transport_with_duals(
     solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, np.uint8]:
     """Return an optimal plan, optimal dual potentials (n,) and (m,), and a status; a and b are positive."""
-    plan, _, u, v, code = solver(a, b * (a.sum() / b.sum()), cost, MAX_PIVOTS, 1)[:5]
+    plan, _, u, v, code = _solve(solver, a, b, cost)
     return plan, u, v, status.OK if code == _OPTIMAL else status.FAILED
+
+
+def _solve(solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray) -> tuple[Any, ...]:
+    """Return plan, value, potentials and code.
+
+    The solver takes reduced costs above -2e-15 or so for optimal, whatever the costs are: those of points 1e-7 apart
+    would be solved wrongly. Costs below 1 are multiplied by a power of 2, which changes no digit, and the answer is
+    divided by it. Totals have to agree to the last bit.
+    """
+    exponent = min(int(np.frexp(cost.max())[1]), 0)
+    if exponent:
+        cost = np.ldexp(cost, -exponent)
+    plan, value, u, v, code = solver(a, b * (a.sum() / b.sum()), cost, MAX_PIVOTS, 1)[:5]
+    if exponent:
+        value, u, v = (np.ldexp(part, exponent) for part in (value, u, v))
+    return plan, value, u, v, code
