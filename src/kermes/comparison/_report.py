@@ -59,6 +59,7 @@ def source_code(model: CandidateModel) -> str:
     values = {name: [_plain(value)] for name, value in grid.items()}
     learner = model.candidate.learner
     lines = [
+        "# X: the measures as they were compared (standardised or thinned, if they were)",
         "from kermes import divergences, ground, kernels",
         "from kermes.comparison import Candidate, CandidateModel",
         "",

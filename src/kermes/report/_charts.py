@@ -13,7 +13,7 @@ __all__ = ["COLOURS", "regression_chart", "sample_map", "spectrum_chart"]
 
 #: Okabe and Ito's colours, told apart by colour-blind eyes; they repeat after eight.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#999999")
-WIDTH, HEIGHT, MARGIN = 640, 420, 46
+WIDTH, HEIGHT, MARGIN = 640, 420, 58
 
 
 def spectrum_chart(eigenvalues: FloatArray) -> str:
@@ -33,7 +33,7 @@ def spectrum_chart(eigenvalues: FloatArray) -> str:
     ticks = "".join(
         f'<text x="{MARGIN - 6}" y="{height - MARGIN + 20 - k / max(top - low, 1) * (height - MARGIN - 10):.1f}" '
         f'text-anchor="end">1e{low + k:.0f}</text>'
-        for k in np.unique(np.linspace(0, top - low, 5).round())
+        for k in np.arange(0, top - low + 1, max(np.ceil((top - low) / 6), 1))
     )
     label = f'<text x="{WIDTH / 2}" y="{height - 4}" text-anchor="middle">eigenvalues, the largest first</text>'
     return _svg(height, f"{_axes(height - MARGIN + 16)}{ticks}{marks}{label}", "Eigenvalues of the kernel matrix")

@@ -124,6 +124,7 @@ class Report:
         wrong = self._wrong()[shown]
         texts = [self._text(i) for i in shown]
         plane = data_map(D, "precomputed")
+        first = "wrong predictions" if self.task == "classification" else "the largest errors"
         if self.task == "classification":
             map_html, rings = sections.class_map(plane.coordinates, y, texts, wrong), "Wrongly predicted: with a ring. "
         else:
@@ -139,7 +140,7 @@ class Report:
             Section("Distances", sections.heat_map(D, _order(D), texts, self.divergence)),
             Section(
                 "Nearest neighbours",
-                '<p class="note">A sample, and those nearest to it; wrong predictions come first.</p>'
+                f'<p class="note">A sample, and those nearest to it; {first} come first.</p>'
                 + sections.neighbours(D, _gallery(wrong), texts, thumbnails(X), GALLERY[1]),
             ),
         ]

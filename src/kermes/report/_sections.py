@@ -23,24 +23,24 @@ MOST_CLASSES = 30
 def leaderboard(entries: Sequence[Entry], score: str) -> str:
     """Return the candidates, the best first, and below them those that failed or were left out."""
     scores = [entry.mean for entry in entries if entry.mean is not None]
-    low, high = min(scores, default=0.0), max(scores, default=1.0)
-    rows = "".join(_row(entry, rank, low, high) for rank, entry in enumerate(entries, 1))
+    high = max(scores, default=1.0)
+    rows = "".join(_row(entry, rank, high) for rank, entry in enumerate(entries, 1))
     head = (
         '<th class="number">#</th><th>candidate</th>'
         f'<th class="number">{escape(score)}</th><th></th><th class="number">distances</th>'
-        '<th class="number">search</th><th>matrix</th><th>remark</th>'
+        '<th class="number">fits</th><th>kernel</th><th>remark</th>'
     )
     return f'<div class="wide"><table class="leaderboard"><tr>{head}</tr>{rows}</table></div>'
 
 
-def _row(entry: Entry, rank: int, low: float, high: float) -> str:
+def _row(entry: Entry, rank: int, high: float) -> str:
     if entry.mean is None:
         return (
             f'<tr class="failed"><td></td><td>{escape(entry.name)}</td>'
             f'<td colspan="6" class="note">{escape(entry.status)}: {escape(entry.remark)}</td></tr>'
         )
-    share = (entry.mean - low) / (high - low) if high > low else 1.0
-    bar = f'<div class="bar"><i style="width:{6 + 94 * share:.0f}%"></i></div>'
+    share = max(entry.mean, 0.0) / high if high > 0 else 0.0
+    bar = f'<div class="bar"><i style="width:{100 * share:.0f}%"></i></div>'
     cells = (
         f'<td class="number">{rank}</td><td>{escape(entry.name)}</td>'
         f'<td class="number">{entry.mean:.3f} ± {entry.deviation:.3f}</td><td>{bar}</td>'
@@ -161,4 +161,4 @@ def neighbours(D: FloatArray, rows: IndexArray, texts: Sequence[str], pictures: 
 def facts(items: Mapping[str, str]) -> str:
     """Return names and values as a table."""
     rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in items.items())
-    return f'<div class="wide"><table>{rows}</table></div>'
+    return f'<div class="wide"><table class="facts">{rows}</table></div>'
