@@ -21,8 +21,9 @@ from ._auto import auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Plan, plan
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
+from ._learners import DistanceGP
 from ._result import Comparison, ComparisonInterrupted, Row
-from ._search import block, predict, tune
+from ._search import Fitted, block, finite_score, predict, tune
 from ._views import definiteness, evaluate
 
 __all__ = ["compare"]
@@ -216,7 +217,7 @@ class _Run:
         self._check_time(number, p)
         views, distance_seconds = self._views(p)
         started = time.perf_counter()
-        scores, chosen, predicted = [], [], []
+        scores, found, predicted = [], [], []
         with Progress(len(self.folds), self.progress, f"{number + 1}/{len(self.plans)} {p.name}", "folds") as bar:
             for done, fold in enumerate(self.folds):
                 if self.clock.left < 0:
@@ -227,9 +228,10 @@ class _Run:
                 s = fitted.setting
                 new = block(views[s.source], fold.test, fold.train, kind)
                 predicted.append(predict(p, fitted, new))
-                scores.append(self.score.function(self.y[fold.test], predicted[-1]))
-                chosen.append((s, self._described(p, s)))
+                scores.append(finite_score(self.score.function(self.y[fold.test], predicted[-1])))
+                found.append(fitted)
                 bar.advance(1)
+        finite_score(float(np.std(scores)))  # squares of finite scores may overflow
         fit_seconds = time.perf_counter() - started
         self._fit_seconds[_kind(p)] = fit_seconds / max(1, len(p.sources))
         return Row(
@@ -238,8 +240,8 @@ class _Run:
             tuple(scores),
             distance_seconds,
             fit_seconds,
-            self._definiteness(p, views, [s for s, _ in chosen]),
-            chosen=tuple(words for _, words in chosen),
+            self._definiteness(p, views, found),
+            chosen=tuple(self._described(p, fitted.setting) for fitted in found),
             predicted=tuple(predicted),
         )
 
@@ -279,13 +281,17 @@ class _Run:
         scale = {} if s.length_scale is None else {"length_scale": s.length_scale}
         return {**source, **scale, **s.params}
 
-    def _definiteness(self, p: Plan, views: list[FloatArray], settings: list[Any]) -> str:
+    def _definiteness(self, p: Plan, views: list[FloatArray], found: list[Fitted]) -> str:
         """Judge the kernel of the setting chosen most often, on all samples."""
-        if p.learner.matrix != "kernel":
+        gaussian_process = isinstance(p.learner.estimator, DistanceGP)
+        if p.learner.matrix != "kernel" and not gaussian_process:
             return ""
-        places = [(s.source, s.level) for s in settings]
-        often = settings[places.index(max(places, key=places.count))]
-        return definiteness(p.sources[often.source], views[often.source], often.length_scale, self.X.dim)
+        places = [(fitted.setting.source, fitted.setting.level) for fitted in found]
+        often = found[places.index(max(places, key=places.count))]
+        source, scale = often.setting.source, often.setting.length_scale
+        if gaussian_process:  # it takes distances, and finds the length scale of its kernel by itself
+            scale = often.learner.length_scale_
+        return definiteness(p.sources[source], views[source], scale, self.X.dim)
 
 
 def _key(source: Any) -> Any:
