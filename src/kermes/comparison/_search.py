@@ -10,12 +10,13 @@ from sklearn.model_selection import ParameterGrid
 
 from .._linalg import few_threads
 from .._typing import AnyArray, FloatArray, IndexArray
+from ..divergences import Divergence
 from ..exceptions import NumericalError
 from ._candidate import Plan
 from ._folds import Score, Split
-from ._views import length_scales, matrix
+from ._views import QUANTILES, length_scales, matrix
 
-__all__ = ["Fitted", "Setting", "block", "finite_score", "predict", "tune"]
+__all__ = ["Fitted", "Setting", "block", "finite_score", "n_settings", "predict", "tune"]
 
 
 class Setting(NamedTuple):
@@ -86,6 +87,13 @@ def _settings(plan: Plan, views: list[FloatArray], n_fit: int) -> list[Setting]:
         for level, scale in enumerate(scales):
             found += [Setting(i, level, scale, params) for params in ParameterGrid(grid)]
     return found
+
+
+def n_settings(plan: Plan) -> int:
+    """Return how many settings a search tries, at most."""
+    scales = len(plan.length_scales or QUANTILES) if plan.learner.matrix == "kernel" else 1
+    matrices = sum(scales if isinstance(source, Divergence) else 1 for source in plan.sources)
+    return max(1, matrices) * len(ParameterGrid(plan.learner.grid))
 
 
 def _scores(
