@@ -54,10 +54,14 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
     options = list(options)
     if isinstance(value, str) and value in options:
         return value
-    close = difflib.get_close_matches(value, options, n=1) if isinstance(value, str) else []
-    guess = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(repr(option) for option in options)
-    raise InvalidParameterError(f"`{name}` must be one of {listed}; got {value!r}.{guess}")
+    raise InvalidParameterError(f"`{name}` must be one of {listed}; got {value!r}.{guess(value, options)}")
+
+
+def guess(value: Any, options: Iterable[str]) -> str:
+    """Return a question, with a space before it, that names the option nearest to ``value``; '' if none is near."""
+    close = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) else []
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:

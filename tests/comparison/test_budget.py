@@ -43,6 +43,47 @@ def test_an_estimate_counts_all_pairs(monkeypatch):
     assert _budget.estimate(W2, X, Engine(workers=2), 0) == pytest.approx(390e-6)
 
 
+def test_what_is_done_once_is_not_counted_per_pair(monkeypatch):
+    """A table of a shared support takes long, its pairs do not; nor does a pause of the machine count."""
+    X, _ = two_widths(40)
+    ticks, calls = [0.0], []
+
+    def evaluate(source, part, Y, engine):
+        calls.append(len(part))
+        pause = 3.0 if calls.count(4) == 1 and len(part) == 4 else 0.0
+        ticks[0] += 0.1 + len(part) * (len(part) - 1) / 2 * 1e-6 + pause
+
+    monkeypatch.setattr(_budget, "evaluate", evaluate)
+    monkeypatch.setattr(_budget.time, "perf_counter", lambda: ticks[0])
+    monkeypatch.setattr(_budget, "LONG", 10.0)
+    assert _budget.estimate(W2, X, Engine("serial"), 0) == pytest.approx(0.1 + 780e-6)
+
+
+def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
+    """Distances at hand cost nothing, and fits count once a learner was seen."""
+    X, y = two_widths()
+    sliced = divergences.SlicedWasserstein()
+    costs = {W2: 1.0, sliced: 2.0}
+    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed: costs[source])
+    seen, row = [], _compare._Run.row
+
+    def slow_fits(run, number):
+        found = row(run, number)
+        seen.append(found.name)
+        run._fit_seconds = dict.fromkeys(run._fit_seconds, 0.1)
+        return found
+
+    monkeypatch.setattr(_compare._Run, "row", slow_fits)
+    listed = [
+        Candidate("sliced, SVC", sliced, grid={"length_scale": [1.0]}),  # 3 settings: 2.3 s, then 0.3 s
+        Candidate("sliced, neighbours", sliced, learner="knn"),  # 2 s
+        Candidate("W2, SVC", W2, grid={"length_scale": [1.0]}),  # 1 s
+        Candidate("W2, large grid", W2, grid={"C": [1.0, 3.0, 10.0, 30.0, 100.0]}),  # 25 settings: 2.5 s
+    ]
+    compare(X, y, candidates=listed, cv=2, budget="1h")
+    assert seen == ["W2, SVC", "sliced, neighbours", "sliced, SVC", "W2, large grid"]
+
+
 def test_the_dear_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
     X, y = two_widths()
     costs = {W2: 1e6, divergences.SlicedWasserstein(): 0.5, divergences.GaussianWasserstein(): 0.1}

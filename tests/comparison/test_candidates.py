@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.svm import SVC
 from tests.comparison.cases import spreads, two_widths
@@ -73,6 +74,10 @@ def test_the_typical_distance_is_that_of_drawn_points():
         ({"name": "a", "divergence": []}, "must be a divergence such as"),
         ({"name": "a", "divergence": divergences.Wasserstein}, "must be a divergence such as"),
         ({"name": "a", "kernel": RBF()}, "must be a kernel on measures"),
+        ({"name": "a"}, "must have a divergence or a kernel, unless"),
+        ({"name": "a", "learner": "knn"}, "must have a divergence or a kernel, unless"),
+        ({"name": "a", "divergence": W2, "learner": "dummy"}, "must have a divergence or a kernel, unless"),
+        ({"name": "a", "divergence": W2, "learner": DummyClassifier()}, "must have a divergence or a kernel, unless"),
         ({"name": "a", "divergence": W2, "grid": {"C": 1.0}}, "map names of parameters to lists"),
         ({"name": "a", "divergence": W2, "grid": {"C": []}}, "map names of parameters to lists"),
     ],
@@ -97,8 +102,11 @@ def test_candidates_that_make_no_sense(options, message):
         ([Candidate("a", W2, grid={"length_scale": [-1.0]})], "`length_scale` must be a finite number"),
         ([Candidate("a", W2, learner="knn", grid={"length_scale": [1.0]})], "its learner has no kernel"),
         ([Candidate("a", kernel=kernels.IGV(1.0), learner="knn")], "its learner takes distances"),
-        ([Candidate("a")], "must have a divergence or a kernel, unless"),
-        ([Candidate("a", W2, learner="dummy")], "must have a divergence or a kernel, unless"),
+        ([Candidate("a", W2, grid={"gama": [1.0]})], "Did you mean 'gamma'.* SVC has C, "),
+        (
+            [Candidate("a", kernel=kernels.IGV(1.0), grid={"etta": [1.0]})],
+            "which IGV and SVC lack. Did you mean 'eta'.* IGV has .*eta.*; SVC has C, ",
+        ),
     ],
 )
 def test_candidates_are_checked_before_anything_runs(candidates, message):

@@ -202,17 +202,39 @@ def test_values_that_are_no_distances_and_no_numbers():
     assert "predicted values that are not finite" in compare(X, y, "regression", mute, cv=2).rows[0].message
 
 
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_absolute_error", "neg_root_mean_squared_error"])
+def test_scores_that_are_no_numbers(scoring):
+    """Squares of huge values overflow: such rows fail, and none of them is the best."""
+    X, y = spreads()
+    four = [Candidate(name, W2, learner=name) for name in ("ridge", "knn", "gp")] + [NOTHING]
+    found = compare(X, 1e200 * y, "regression", four, cv=2, scoring=scoring)
+    assert {row.status for row in found.rows} == {"failed"}, found
+    for row in found.rows:
+        assert row.mean is None
+        assert "system" not in row.message
+    assert "If the values of `y` are huge, rescale them" in found["nothing"].message
+
+
+def test_a_setting_without_a_score_is_not_chosen():
+    X, y = spreads()
+    half = Candidate("half", W2, learner=Mute(), grid={"answer": [np.nan, 1e200, 0.0]})
+    row = compare(X, y, "regression", half, cv=2).rows[0]
+    assert row.status == "ok"
+    assert {setting["answer"] for setting in row.chosen} == {0.0}
+
+
 class Mute(RegressorMixin, BaseEstimator):
     """A learner of distances that has no answer."""
 
-    def __init__(self, metric="precomputed"):
+    def __init__(self, metric="precomputed", answer=np.nan):
         self.metric = metric
+        self.answer = answer
 
     def fit(self, X, y):
         return self
 
     def predict(self, X):
-        return np.full(len(X), np.nan)
+        return np.full(len(X), self.answer)
 
 
 @dataclass(frozen=True)
@@ -299,6 +321,7 @@ def test_regression(learner):
     X_new, y_new = spreads(seed=1)
     assert found.best_.score(X_new, y_new) > 0.3
     assert "regression" in repr(found)
+    assert found["W2"].definiteness == ("" if learner == "knn" else "proved")
 
 
 def test_other_folds_and_scores():

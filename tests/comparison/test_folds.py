@@ -9,6 +9,8 @@ from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, Unsu
 
 NOTHING = [Candidate("nothing", learner="dummy")]
 
+MAE = "neg_mean_absolute_error"
+
 
 def measures(n):
     return Measures.from_samples([[float(i), 0.5] for i in range(n)])
@@ -72,8 +74,55 @@ def test_few_samples_of_a_class_mean_fewer_folds():
         assert len(fold.inner) == 2
     with pytest.raises(UnsuitableDataError, match=r"class 1 has 1 sample\. .* use task='regression'"):
         outer_folds(y[:11], "classification", 5, 3, None, 0)
-    with pytest.warns(DegenerateDataWarning, match="there are 6 samples: 3 folds"):
+    with pytest.warns(DegenerateDataWarning, match="there are 6 samples, and each fold needs 2 to test on: 3"):
         assert len(outer_folds(np.arange(6.0), "regression", 5, 3, None, 0)) == 3
+
+
+@pytest.mark.parametrize(
+    ("counts", "cv", "message"),
+    [
+        ([2, 2], 5, "needs 3 samples of each class, .* but class 0 has 2 samples"),
+        ([3, 2], 5, "needs 3 samples of each class, .* but class 1 has 2 samples"),
+        ([2, 5], 5, "needs 3 samples of each class, .* but class 0 has 2 samples"),
+        ([3, 9], 2, "with 2 folds needs 4 samples of each class, .* but class 0 has 3 samples"),
+    ],
+)
+def test_classes_too_small_for_nested_folds(counts, cv, message):
+    y = np.repeat(np.arange(len(counts)), counts)
+    with pytest.raises(UnsuitableDataError, match=message):
+        compare(measures(len(y)), y, cv=cv)
+
+
+@pytest.mark.parametrize(("counts", "cv"), [([3, 3], 3), ([3, 7, 4], 3), ([4, 4], 2), ([4, 5], 4)])
+def test_the_smallest_classes_run(counts, cv):
+    y = np.repeat(np.arange(len(counts)), counts)
+    found = compare(measures(len(y)), y, cv=cv)
+    assert {row.status for row in found.rows} == {"ok"}, found
+
+
+def test_few_samples_of_a_regression():
+    with pytest.raises(UnsuitableDataError, match=r"needs 4 samples, .* but `y` holds 3") as caught:
+        compare(measures(3), np.arange(3.0), "regression")
+    assert "class" not in str(caught.value)
+    with pytest.warns(DegenerateDataWarning, match="there are 4 samples, and each fold needs 2 to test on: 2 folds"):
+        found = compare(measures(4), np.arange(4.0), "regression")
+    assert {row.status for row in found.rows} == {"ok"}, found
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "options", "message"),
+    [
+        ([0, 1, 0, 1], "classification", {"cv": [([0, 1], [2, 3])]}, "class 0 has 1 sample"),
+        ([0, 1, 0, 0], "classification", {"cv": [([0, 1, 2], [3])]}, "would learn from class 0 only"),
+        ([0, 0, 1, 1], "classification", {"cv": [([0, 1], [2, 3])]}, "would learn from class 0 only"),
+        (np.arange(4.0), "regression", {"cv": [([0], [2, 3])]}, "a training set has 1 sample"),
+        (np.repeat([0, 1], 4), "classification", {"cv": 2, "groups": np.repeat([0, 1, 2, 3], 2)}, "in two groups"),
+        (np.arange(4.0), "regression", {"cv": 2, "groups": [0, 0, 0, 1], "scoring": MAE}, "a training set has 1"),
+    ],
+)
+def test_training_rows_that_cannot_be_split_again(y, task, options, message):
+    with pytest.raises(UnsuitableDataError, match=message):
+        compare(measures(len(y)), y, task, **options)
 
 
 def test_few_groups_mean_fewer_folds():

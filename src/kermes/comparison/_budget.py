@@ -21,6 +21,8 @@ _UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
 #: Seconds after which a sample of pairs says enough about the others, and the most measures in it.
 ENOUGH, LARGEST_SAMPLE = 0.05, 64
+#: Seconds of a sample that is not taken twice.
+LONG = 0.5
 
 
 def read_budget(budget: Any) -> float | None:
@@ -68,19 +70,36 @@ class Clock:
 def estimate(source: Any, X: Measures, engine: Engine, seed: int) -> float:
     """Return the seconds that all pairs will take, from the time of a sample of them.
 
+    Time is taken as a + b * pairs: a, what is done once (tables of a shared support), must not be counted per pair.
     Compilation is paid for here and not counted. Errors are left for the run itself to meet: the estimate is then 0.
     """
     rows = np.random.default_rng(seed).permutation(len(X))
     sampler = Engine("serial", memo=False, progress=False)
+
+    def sample(m: int) -> float:
+        """Return the seconds of the pairs of m measures, the better of two: a pause in one is no cost of pairs."""
+        part = X[np.sort(rows[:m])]
+        times: list[float] = []
+        while len(times) < 2 and sum(times) < LONG:
+            started = time.perf_counter()
+            evaluate(source, part, None, sampler)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
     m, seconds = 2, 0.0
     try:
         evaluate(source, X[np.sort(rows[:2])], None, sampler)
-        while seconds < ENOUGH and m < min(len(X), LARGEST_SAMPLE):
+        first = sample(2)
+        while seconds - first < ENOUGH and m < min(len(X), LARGEST_SAMPLE):
             m = min(2 * m, len(X))
-            started = time.perf_counter()
-            evaluate(source, X[np.sort(rows[:m])], None, sampler)
-            seconds = time.perf_counter() - started
+            seconds = sample(m)
     except Exception:
         return 0.0
+    per_pair = max(0.0, seconds - first) / max(1, _pairs(m) - 1)
+    once = max(0.0, first - per_pair)
     workers = 1 if engine.executor == "serial" else engine.workers or default_workers()
-    return seconds * (len(X) * (len(X) - 1)) / (m * (m - 1)) / workers
+    return once + per_pair * _pairs(len(X)) / workers
+
+
+def _pairs(n: int) -> int:
+    return n * (n - 1) // 2

@@ -13,7 +13,7 @@ from .._checks import positive
 from ..divergences import Divergence
 from ..exceptions import InvalidParameterError
 from ..kernels._base import takes_measures
-from ._learners import Learner, as_learner
+from ._learners import Learner, as_learner, is_dummy
 
 __all__ = ["Candidate", "Plan", "plan"]
 
@@ -74,6 +74,11 @@ class Candidate:
                 f"`kernel` of candidate {self.name!r} must be a kernel on measures such as kernels.IGV(eta=0.1); got "
                 f"{self.kernel!r}."
             )
+        if is_dummy(self.learner) != (self.divergence is None and self.kernel is None):
+            raise InvalidParameterError(
+                f"candidate {self.name!r} must have a divergence or a kernel, unless its learner is 'dummy', which "
+                "looks at neither."
+            )
         for key, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(key, str) or not _filled(values):
                 raise InvalidParameterError(
@@ -105,20 +110,17 @@ def plan(candidate: Candidate, task: str) -> Plan:
     """Return a candidate ready to run, or say what does not fit together."""
     grid = dict(candidate.grid or {})
     sources, scales = list(candidate.divergences), None
+    others: dict[str, list[str]] = {}
     if candidate.kernel is not None:
+        others = {type(candidate.kernel).__name__: list(candidate.kernel.get_params())}
         own = {name: list(grid.pop(name)) for name in list(grid) if name in candidate.kernel.get_params()}
         sources = [clone(candidate.kernel).set_params(**values) for values in ParameterGrid(own)]
     elif "length_scale" in grid:
         scales = [positive(value, "length_scale") for value in grid.pop("length_scale")]
     try:
-        learner = as_learner(DEFAULT[task] if candidate.learner is None else candidate.learner, grid, task)
+        learner = as_learner(DEFAULT[task] if candidate.learner is None else candidate.learner, grid, task, others)
     except InvalidParameterError as error:
         raise InvalidParameterError(f"candidate {candidate.name!r}: {error}") from None
-    if (learner.matrix == "nothing") != (not sources):
-        raise InvalidParameterError(
-            f"candidate {candidate.name!r} must have a divergence or a kernel, unless its learner is 'dummy', which "
-            "looks at neither."
-        )
     if learner.matrix == "distance" and candidate.kernel is not None:
         raise InvalidParameterError(f"candidate {candidate.name!r} has a kernel, but its learner takes distances.")
     if scales is not None and learner.matrix != "kernel":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +21,9 @@ from ._auto import auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Plan, plan
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
+from ._learners import DistanceGP
 from ._result import Comparison, ComparisonInterrupted, Row
-from ._search import block, predict, tune
+from ._search import Fitted, block, finite_score, n_settings, predict, tune
 from ._views import definiteness, evaluate
 
 __all__ = ["compare"]
@@ -57,8 +58,9 @@ def compare(
         Outer folds, by which candidates are judged; a number means shuffled folds, stratified by class. Fewer, with a
         warning, where a class has fewer samples.
     budget : float or str, optional
-        Seconds, or a text such as '30s', '5min', '1h'. Candidates run from the cheapest to the dearest; one whose
-        estimate exceeds what is left is skipped, and one that is still running at the end stops after its fold.
+        Seconds, or a text such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed, by
+        a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
+        skipped, and one that is still running at the end stops after its fold.
     random_state : int
         Seed of folds, slices and learners.
     engine : Engine, optional
@@ -177,24 +179,30 @@ class _Run:
         self.engine, self.progress, self.clock, self.plans = engine, progress, clock, plans
         self._matrices: dict[Any, tuple[FloatArray, float]] = {}
         self._uses = Counter(_key(source) for _, p in plans for source in p.sources)
-        self._estimates: dict[int, float] = {}
-        self._fit_seconds: dict[str, float] = {}
+        self._estimates: dict[Any, float] = {}  # seconds of the matrix of a source
+        self._fit_seconds: dict[str, float] = {}  # seconds per setting of a kind of learner
 
-    def order(self) -> list[int]:
-        """Return the numbers of the candidates: as given, or with a budget the cheapest first."""
-        numbers = list(range(len(self.plans)))
+    def order(self) -> Iterator[int]:
+        """Yield the numbers of the candidates: as given, or with a budget the cheapest first, by what is known then."""
+        waiting = list(range(len(self.plans)))
         if self.clock.budget is None:
-            return numbers
-        known: dict[Any, float] = {}
-        for number, (_, p) in enumerate(self.plans):
-            for source in p.sources:
-                key = _key(source)
-                if key not in known:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")  # the run itself will tell
-                        known[key] = estimate(source, self.X, self.engine, self.seed)
-                self._estimates[number] = self._estimates.get(number, 0.0) + known[key]
-        return sorted(numbers, key=lambda number: self._estimates.get(number, 0.0))
+            yield from waiting
+            return
+        for source in (source for _, p in self.plans for source in p.sources):
+            if _key(source) not in self._estimates:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the run itself will tell
+                    self._estimates[_key(source)] = estimate(source, self.X, self.engine, self.seed)
+        while waiting:
+            cheapest = min(waiting, key=lambda number: self._needed(self.plans[number][1]))
+            waiting.remove(cheapest)
+            yield cheapest
+
+    def _needed(self, p: Plan) -> float:
+        """Return the seconds a candidate will take: matrices not at hand, and fits like those of its learner so far."""
+        missing = {_key(source) for source in p.sources} - set(self._matrices)
+        fits = n_settings(p) * self._fit_seconds.get(_kind(p), 0.0)
+        return sum(self._estimates.get(key, 0.0) for key in missing) + fits
 
     def row(self, number: int) -> Row:
         """Run one candidate; whatever goes wrong is its row."""
@@ -213,10 +221,10 @@ class _Run:
         return replace(found, warnings=tuple(told))
 
     def _judge(self, number: int, candidate: Candidate, p: Plan) -> Row:
-        self._check_time(number, p)
+        self._check_time(p)
         views, distance_seconds = self._views(p)
         started = time.perf_counter()
-        scores, chosen, predicted = [], [], []
+        scores, found, predicted = [], [], []
         with Progress(len(self.folds), self.progress, f"{number + 1}/{len(self.plans)} {p.name}", "folds") as bar:
             for done, fold in enumerate(self.folds):
                 if self.clock.left < 0:
@@ -227,19 +235,20 @@ class _Run:
                 s = fitted.setting
                 new = block(views[s.source], fold.test, fold.train, kind)
                 predicted.append(predict(p, fitted, new))
-                scores.append(self.score.function(self.y[fold.test], predicted[-1]))
-                chosen.append((s, self._described(p, s)))
+                scores.append(finite_score(self.score.function(self.y[fold.test], predicted[-1])))
+                found.append(fitted)
                 bar.advance(1)
+        finite_score(float(np.std(scores)))  # squares of finite scores may overflow
         fit_seconds = time.perf_counter() - started
-        self._fit_seconds[_kind(p)] = fit_seconds / max(1, len(p.sources))
+        self._fit_seconds[_kind(p)] = fit_seconds / n_settings(p)
         return Row(
             candidate,
             "ok",
             tuple(scores),
             distance_seconds,
             fit_seconds,
-            self._definiteness(p, views, [s for s, _ in chosen]),
-            chosen=tuple(words for _, words in chosen),
+            self._definiteness(p, views, found),
+            chosen=tuple(self._described(p, fitted.setting) for fitted in found),
             predicted=tuple(predicted),
         )
 
@@ -263,14 +272,10 @@ class _Run:
             if not self._uses[_key(source)]:
                 self._matrices.pop(_key(source), None)
 
-    def _check_time(self, number: int, p: Plan) -> None:
+    def _check_time(self, p: Plan) -> None:
         if self.clock.budget is None:
             return
-        needed = (
-            0.0 if all(_key(source) in self._matrices for source in p.sources) else self._estimates.get(number, 0.0)
-        )
-        needed += self._fit_seconds.get(_kind(p), 0.0) * max(1, len(p.sources))
-        left = self.clock.left
+        needed, left = self._needed(p), self.clock.left
         if needed > left:
             raise _OutOfTime(f"would take about {duration(needed)}, {duration(max(left, 0.0))} left of the budget")
 
@@ -279,13 +284,17 @@ class _Run:
         scale = {} if s.length_scale is None else {"length_scale": s.length_scale}
         return {**source, **scale, **s.params}
 
-    def _definiteness(self, p: Plan, views: list[FloatArray], settings: list[Any]) -> str:
+    def _definiteness(self, p: Plan, views: list[FloatArray], found: list[Fitted]) -> str:
         """Judge the kernel of the setting chosen most often, on all samples."""
-        if p.learner.matrix != "kernel":
+        gaussian_process = isinstance(p.learner.estimator, DistanceGP)
+        if p.learner.matrix != "kernel" and not gaussian_process:
             return ""
-        places = [(s.source, s.level) for s in settings]
-        often = settings[places.index(max(places, key=places.count))]
-        return definiteness(p.sources[often.source], views[often.source], often.length_scale, self.X.dim)
+        places = [(fitted.setting.source, fitted.setting.level) for fitted in found]
+        often = found[places.index(max(places, key=places.count))]
+        source, scale = often.setting.source, often.setting.length_scale
+        if gaussian_process:  # it takes distances, and finds the length scale of its kernel by itself
+            scale = often.learner.length_scale_
+        return definiteness(p.sources[source], views[source], scale, self.X.dim)
 
 
 def _key(source: Any) -> Any:

@@ -20,6 +20,8 @@ __all__ = ["Fold", "Score", "as_score", "inner_folds", "outer_folds", "read_grou
 
 Split = tuple[IndexArray, IndexArray]
 
+_OTHER_FOLDS = "Add samples, or give other folds as `cv`."
+
 
 class Fold(NamedTuple):
     """Rows to train on, rows to test on, and splits of the training rows (as positions in ``train``)."""
@@ -85,20 +87,53 @@ def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: AnyArray
         splits = list(_split(y, task, _affordable(y, task, integer(cv, "cv", low=2), groups), groups, seed))
     else:
         splits = _given(cv, y, groups)
-    return [
+    folds = [
         Fold(train, test, inner_folds(y[train], task, inner_cv, None if groups is None else groups[train], seed))
         for train, test in splits
     ]
+    if task == "classification":
+        for labels in (y[fold.train[train]] for fold in folds for train, _ in fold.inner):
+            _check_training(labels, groups is not None)
+    return folds
 
 
 def inner_folds(y: AnyArray, task: str, cv: int, groups: AnyArray | None, seed: int) -> list[Split]:
-    """Return splits for a search; fewer than asked where classes or groups are small, and two at least."""
+    """Return splits for a search; fewer than asked where classes or groups are small, and two at least.
+
+    Raises UnsuitableDataError where there is nothing to split.
+    """
+    _check_search(y, task)
     if groups is not None and len(np.unique(groups)) == 1:
         groups = None  # one group cannot be kept on one side; the outer test rows are of others anyway
     k = max(2, min(integer(cv, "inner_cv", low=2), _most_folds(y, task, groups)[0]))
     with warnings.catch_warnings():  # a class of one sample is in no training set of its split: it cannot be helped
         warnings.filterwarnings("ignore", message="The least populated class")
         return list(_split(y, task, k, groups, seed))
+
+
+def _check_search(y: AnyArray, task: str) -> None:
+    """Refuse training rows that cannot be split in two."""
+    if task == "regression" and len(y) < 2:
+        raise UnsuitableDataError(
+            f"a search needs 2 samples to split into folds, but a training set has {_count(len(y))}. {_OTHER_FOLDS}"
+        )
+    labels, counts = np.unique(y, return_counts=True)
+    if task == "classification" and counts.max() < 2:
+        raise UnsuitableDataError(
+            "a search needs 2 samples of each class to split into folds, but in a training set class "
+            f"{labels[0]!s} has 1 sample. {_OTHER_FOLDS}"
+        )
+
+
+def _check_training(y: AnyArray, grouped: bool) -> None:
+    """Refuse rows of one class: there is nothing to tell apart."""
+    if len(np.unique(y)) > 1:
+        return
+    what = "samples of each class in two groups" if grouped else "2 samples of each class"
+    raise UnsuitableDataError(
+        f"a search needs {what} in every training set, but one of its folds would learn from class {y[0]!s} only. "
+        f"{_OTHER_FOLDS}"
+    )
 
 
 def _split(y: AnyArray, task: str, k: int, groups: AnyArray | None, seed: int) -> Iterator[Split]:
@@ -115,7 +150,7 @@ def _most_folds(y: AnyArray, task: str, groups: AnyArray | None) -> tuple[int, s
         labels, counts = np.unique(y, return_counts=True)
         limit, reason = int(counts.min()), f"class {labels[counts.argmin()]!s} has {_count(int(counts.min()))}"
     else:
-        limit, reason = len(y) // 2, f"there are {_count(len(y))}"
+        limit, reason = len(y) // 2, f"there are {_count(len(y))}, and each fold needs 2 to test on"
     if groups is not None and len(np.unique(groups)) < limit:
         limit = len(np.unique(groups))
         reason = f"there {'is 1 group' if limit == 1 else f'are {limit} groups'}"
@@ -123,19 +158,40 @@ def _most_folds(y: AnyArray, task: str, groups: AnyArray | None) -> tuple[int, s
 
 
 def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int:
-    """Return the number of folds, fewer than asked with a warning; refuse data that cannot be split in two."""
+    """Return the number of folds, fewer than asked with a warning; refuse data too few for nested folds."""
     limit, reason = _most_folds(y, task, groups)
-    if limit < 2:
-        advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
+    if groups is not None and len(np.unique(groups)) < 2:
         raise UnsuitableDataError(
-            f"cross-validation needs samples of each class to learn from and others to test on, but {reason}. Add "
-            f"samples, or leave that class out.{advice if task == 'classification' else ''}"
+            f"cross-validation needs groups to learn from and others to test on, but {reason}. Add groups."
+        )
+    if task == "classification":
+        _check_classes(y, cv)
+    elif limit < 2:
+        raise UnsuitableDataError(
+            f"nested cross-validation needs 4 samples, 2 to test on and 2 to split again for the search, but `y` holds "
+            f"{len(y)}. Add samples."
         )
     if limit < cv:
         warnings.warn(
             f"{cv} folds were asked for, but {reason}: {limit} folds are used.", DegenerateDataWarning, stacklevel=4
         )
     return min(limit, cv)
+
+
+def _check_classes(y: AnyArray, cv: int) -> None:
+    """Refuse classes with fewer samples than nested folds need: 2 in every training set, for the search to split."""
+    labels, counts = np.unique(y, return_counts=True)
+    rarest, label = int(counts.min()), labels[counts.argmin()]
+    # Of 3 samples, 2 folds test on 2 and leave 1; 3 folds leave 2.
+    needed = 4 if cv == 2 else 3
+    if rarest >= needed:
+        return
+    advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
+    raise UnsuitableDataError(
+        f"nested cross-validation{' with 2 folds' if cv == 2 else ''} needs {needed} samples of each class, for 2 to "
+        f"be left to the search when the others are tested on, but class {label!s} has {_count(rarest)}. Add samples, "
+        f"or leave that class out.{advice}"
+    )
 
 
 def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:

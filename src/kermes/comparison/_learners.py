@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import choice
+from .._checks import choice, guess
 from .._typing import FloatArray
 from ..divergences import Precomputed
 from ..engine import Engine
@@ -21,7 +21,7 @@ from ..estimators import LSSVMClassifier, LSSVMRegressor, MeasureGPRegressor
 from ..exceptions import InvalidParameterError
 from ..kernels import Exponential
 
-__all__ = ["DistanceGP", "Learner", "as_learner"]
+__all__ = ["DistanceGP", "Learner", "as_learner", "is_dummy"]
 
 
 class Learner(NamedTuple):
@@ -99,19 +99,30 @@ _NAMED: dict[str, dict[str, Callable[[], Learner]]] = {
 }
 
 
-def as_learner(learner: Any, grid: Mapping[str, Any], task: str) -> Learner:
-    """Return a learner from its name or from a scikit-learn estimator, with ``grid`` in place of its own values."""
+def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping[str, Iterable[str]]) -> Learner:
+    """Return a learner from its name or from a scikit-learn estimator, with ``grid`` in place of its own values.
+
+    ``others`` holds, for an error to tell, the parameters that a grid may have beside those of the learner, by owner.
+    """
     if isinstance(learner, str):
         found = _NAMED[task][choice(learner, "learner", _NAMED[task])]()
     else:
         found = Learner(clone(_as_estimator(learner)), _matrix_of(learner), {})
     unknown = [name for name in grid if name not in found.estimator.get_params()]
     if unknown:
+        owners = {**others, type(found.estimator).__name__: found.estimator.get_params()}
+        has = "; ".join(f"{owner} has {', '.join(sorted(names))}" for owner, names in owners.items())
+        every = [name for names in owners.values() for name in names]
         raise InvalidParameterError(
-            f"`grid` has the parameter {unknown[0]!r}, which {type(found.estimator).__name__} lacks; it has "
-            f"{', '.join(sorted(found.estimator.get_params()))}."
+            f"`grid` has the parameter {unknown[0]!r}, which {' and '.join(owners)} "
+            f"{'lacks' if len(owners) == 1 else 'lack'}.{guess(unknown[0], every)} {has}."
         )
     return found._replace(grid={**found.grid, **{name: list(values) for name, values in grid.items()}})
+
+
+def is_dummy(learner: Any) -> bool:
+    """Tell whether a learner looks at no data."""
+    return isinstance(learner, (DummyClassifier, DummyRegressor)) or (isinstance(learner, str) and learner == "dummy")
 
 
 def _as_estimator(learner: Any) -> Any:
@@ -125,7 +136,7 @@ def _as_estimator(learner: Any) -> Any:
 
 def _matrix_of(learner: Any) -> str:
     """Return what an estimator of the user reads: the parameter that is 'precomputed' tells."""
-    if isinstance(learner, (DummyClassifier, DummyRegressor)):
+    if is_dummy(learner):
         return "nothing"
     if isinstance(learner, DistanceGP):
         return "distance"

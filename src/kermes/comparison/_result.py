@@ -51,8 +51,9 @@ class Row:
     fit_seconds : float
         Wall time of all searches, fits and predictions.
     definiteness : str
-        Of the kernel at the setting chosen most often: 'proved', 'positive here' (no negative eigenvalue on these
-        data), 'indefinite' with the share of negative eigenvalues; '' where no kernel is used.
+        Of the kernel at the setting chosen most often (of a Gaussian process, at a length scale that it found):
+        'proved', 'positive here' (no negative eigenvalue on these data), 'indefinite' with the share of negative
+        eigenvalues; '' where no kernel is used.
     message : str
         Why it failed or was skipped.
     warnings : tuple of str
@@ -168,9 +169,10 @@ class Comparison:
         return model.fit(self.X, self.y, self.groups)
 
     def out_of_fold(self, name: str) -> OutOfFold:
-        """Return the predictions of a candidate for the test rows of all outer folds, in the order of the folds.
+        """Return (rows, truth, predicted) of a candidate: for the test rows of all outer folds, fold after fold.
 
-        ``confusion_matrix(found.truth, found.predicted)`` is its confusion matrix.
+        That is not the order of X: ``rows`` says which measures they are. After ``rows, truth, predicted =
+        result.out_of_fold(name)``, ``confusion_matrix(truth, predicted)`` is the confusion matrix of a classifier.
         """
         row = self[name]
         if not row.predicted:

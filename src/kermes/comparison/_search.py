@@ -10,12 +10,13 @@ from sklearn.model_selection import ParameterGrid
 
 from .._linalg import few_threads
 from .._typing import AnyArray, FloatArray, IndexArray
+from ..divergences import Divergence
 from ..exceptions import NumericalError
 from ._candidate import Plan
 from ._folds import Score, Split
-from ._views import length_scales, matrix
+from ._views import QUANTILES, length_scales, matrix
 
-__all__ = ["Fitted", "Setting", "block", "predict", "tune"]
+__all__ = ["Fitted", "Setting", "block", "finite_score", "n_settings", "predict", "tune"]
 
 
 class Setting(NamedTuple):
@@ -45,9 +46,9 @@ def tune(plan: Plan, views: list[FloatArray], y: AnyArray, inner: list[Split], s
         settings = _settings(plan, views, min(len(train) for train, _ in inner))
         best, best_score = settings[0], None
         if len(settings) > 1:
-            scores = _scores(plan, learner, settings, views, y, inner, score)
+            scores, reason = _scores(plan, learner, settings, views, y, inner, score)
             if not np.isfinite(scores).any():
-                raise NumericalError("no setting of the search gave a system that could be solved.")
+                raise NumericalError(f"every setting of the search failed: {reason}")
             best, best_score = settings[int(np.argmax(scores))], float(np.max(scores))
         whole = matrix(views[best.source], best.length_scale, plan.learner.matrix)
         return Fitted(best, best_score, clone(learner).set_params(**best.params).fit(whole, y))
@@ -56,6 +57,13 @@ def tune(plan: Plan, views: list[FloatArray], y: AnyArray, inner: list[Split], s
 def predict(plan: Plan, fitted: Fitted, values: FloatArray) -> AnyArray:
     """Return predictions from the squared distances or kernel values of new rows to the training rows."""
     return _predictions(fitted.learner, matrix(values, fitted.setting.length_scale, plan.learner.matrix))
+
+
+def finite_score(value: float) -> float:
+    """Return a score; refuse one that is no number, which would compare with nothing."""
+    if not np.isfinite(value):
+        raise NumericalError(f"the score or its deviation is {value}. If the values of `y` are huge, rescale them.")
+    return value
 
 
 def _predictions(learner: Any, values: FloatArray) -> AnyArray:
@@ -81,6 +89,13 @@ def _settings(plan: Plan, views: list[FloatArray], n_fit: int) -> list[Setting]:
     return found
 
 
+def n_settings(plan: Plan) -> int:
+    """Return how many settings a search tries, at most."""
+    scales = len(plan.length_scales or QUANTILES) if plan.learner.matrix == "kernel" else 1
+    matrices = sum(scales if isinstance(source, Divergence) else 1 for source in plan.sources)
+    return max(1, matrices) * len(ParameterGrid(plan.learner.grid))
+
+
 def _scores(
     plan: Plan,
     learner: Any,
@@ -89,9 +104,9 @@ def _scores(
     y: AnyArray,
     inner: list[Split],
     score: Score,
-) -> FloatArray:
-    """Return the mean score of each setting; minus infinity where a system has no solution."""
-    scores = np.zeros(len(settings))
+) -> tuple[FloatArray, str]:
+    """Return the mean score of each setting, minus infinity where there is none, and why the last of those failed."""
+    scores, reason = np.zeros(len(settings)), ""
     seen: tuple[int, int] | None = None
     for k, setting in enumerate(settings):
         if seen != (setting.source, setting.level):  # settings that share a matrix follow each other
@@ -102,10 +117,10 @@ def _scores(
         for (fit_on, test_on), (train, test) in zip(blocks, inner, strict=True):
             try:
                 machine = clone(learner).set_params(**setting.params).fit(fit_on, y[train])
-                scores[k] += score.search(y[test], _predictions(machine, test_on)) / len(inner)
-            except NumericalError:
-                scores[k] = -np.inf
-    return scores
+                scores[k] += finite_score(score.search(y[test], _predictions(machine, test_on))) / len(inner)
+            except NumericalError as error:
+                scores[k], reason = -np.inf, str(error)
+    return scores, reason
 
 
 def block(whole: FloatArray, rows: IndexArray, cols: IndexArray, kind: str) -> FloatArray:
