@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,14 @@ def few_threads(n: int) -> AbstractContextManager[Any]:
     return controller().limit(limits=1, user_api="blas") if n <= SMALL else nullcontext()  # type: ignore[no-any-return]
 
 
-@cache
 def controller() -> Any:
-    """Return what sets the threads of BLAS; looking for the loaded libraries takes 5 to 20 ms, and is done once."""
+    """Return what sets the threads of BLAS and OpenMP.
+
+    Looking for the loaded libraries takes 5 to 20 ms, so it is done again only if a module was imported since.
+    """
+    return _controller(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> Any:
     return ThreadpoolController()
