@@ -15,9 +15,11 @@ from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessR
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.cases import clouds
 from tests.test_public_api import HEAVY
 
@@ -31,6 +33,7 @@ from kermes.estimators import (
     LSSVMRegressor,
     MeasureGPRegressor,
     MixtureFeatures,
+    NearestMeasures,
 )
 from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
 
@@ -82,6 +85,13 @@ MODELS = {
     "mixture": (make_pipeline(MixtureFeatures(random_state=0), LogisticRegression()), NAMES),
     "search": (
         GridSearchCV(SVC(kernel=SLICED), {"C": [0.1, 1.0]}, cv=StratifiedKFold(3, shuffle=True, random_state=0)),
+        NAMES,
+    ),
+    "neighbours": (
+        make_pipeline(
+            NearestMeasures(divergences.Wasserstein(p=2), n_neighbors=3),
+            KNeighborsClassifier(3, metric="precomputed"),
+        ),
         NAMES,
     ),
     "k-medoids": (clustering.KMedoids(divergences.Wasserstein(), n_clusters=3), None),
@@ -197,6 +207,13 @@ def shout(Z):
 
 class Own(divergences.Euclidean):
     pass
+
+
+def test_a_tree_is_refused_by_its_name(tmp_path):
+    model = make_pipeline(KernelFeatures(SLICED, 5), DecisionTreeClassifier()).fit(X, NAMES)
+    with pytest.raises(InvalidParameterError, match=r"sklearn\.tree\._tree\.Tree, a compiled .* are not supported"):
+        kermes.save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

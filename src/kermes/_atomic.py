@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ __all__ = ["whole"]
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, and rename it to ``path`` if the block ends without an error."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     temporary = Path(name)

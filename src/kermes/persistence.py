@@ -42,6 +42,8 @@ PARTS = {
     "kermes.definiteness._spectrum.Spectrum",
     "kermes.divergences.family.Family",
     "kermes.engine._engine.Engine",
+    "kermes.estimators._bounds.Rule",
+    "kermes.estimators._bounds.TransportBounds",
     "kermes.estimators._moments.Moments",
     "kermes.estimators.lssvm_cv._Map",
     "kermes.estimators.robust_gp.careful_l_bfgs",  # the optimiser of a Gaussian process: a function of numbers
@@ -54,6 +56,7 @@ PARTS = {
 #: What fitted models of scikit-learn hold besides the estimators, which skops knows.
 OTHERS = {
     "numpy.dtype",
+    "scipy.sparse._csr.csr_matrix",  # a graph of neighbours; read as arrays, without pickle
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
@@ -79,7 +82,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator
         An estimator of kermes or scikit-learn, fitted or not, or a pipeline of them; kernels, divergences and measures
-        inside are kept. Functions and classes of your own are refused.
+        inside are kept. Functions and classes of your own are refused, and so are the compiled parts of scikit-learn,
+        such as decision trees.
     path : path
         Replaced if it exists, and only when the new file is complete.
 
@@ -131,10 +135,7 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
     except Exception as error:  # skops has no common base of its errors
         raise InvalidParameterError(f"`model` cannot be saved: {error}") from error
     if strangers:
-        raise InvalidParameterError(
-            f"`model` holds {strangers[0]}, which a model file must not hold. Only parts of kermes, scikit-learn and "
-            "NumPy are saved, no functions or classes of your own."
-        )
+        raise InvalidParameterError(_refusal(strangers[0]))
     if _has_store(_schema(BytesIO(data))):
         raise InvalidParameterError(
             "`model` has an engine with a store, a path that means nothing elsewhere. Remove it."
@@ -178,6 +179,18 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
 def require() -> None:
     """Raise the error of a missing skops now, before the work whose result is to be saved."""
     _skops()
+
+
+def _refusal(name: str) -> str:
+    if name.startswith("sklearn."):
+        return (
+            f"`model` holds {name}, a compiled or internal part of scikit-learn that is not on the list of what model "
+            "files hold; trees and forests, for one, are not supported. Use another learner, or skops itself."
+        )
+    return (
+        f"`model` holds {name}, which a model file must not hold. Only parts of kermes, scikit-learn and NumPy are "
+        "saved, no functions or classes of your own."
+    )
 
 
 def _unreadable(name: str, error: Exception) -> str:

@@ -132,6 +132,14 @@ def test_blas_keeps_to_one_thread_per_task():
     assert limits() == before
 
 
+def test_a_closed_client_is_told(client):
+    second = distributed.Client(client.scheduler.address, set_as_default=False)
+    engine = Engine(second, memo=False)
+    second.close()
+    with pytest.raises(InvalidParameterError, match="`executor` is a Dask client that was closed"):
+        pairwise(clouds(3), divergence=W, engine=engine)
+
+
 @pytest.mark.parametrize("executor", [3, None, object()])
 def test_what_is_no_client(executor):
     with pytest.raises(InvalidParameterError, match=r"'threads', 'serial' or a synchronous dask.distributed Client"):

@@ -243,7 +243,7 @@ def test_interrupt_is_heard_within_seconds_and_keeps_finished_tiles(executor):
         ({"workers": 0}, "`workers` must be an integer of at least 1"),
         ({"tile": 1.5}, "`tile` must be an integer"),
         ({"memo": -5}, "`memo` must be an integer of at least 1"),
-        ({"progress": "always"}, "`progress` must be one of 'auto'"),
+        ({"progress": "always"}, "`progress` must be 'auto', True or False"),
     ],
 )
 def test_bad_parameters(options, message):

@@ -295,6 +295,29 @@ def test_a_damaged_file_is_found_told_and_computed_again(name, damage, path):
     assert_array_equal(np.asarray(D), expected)
 
 
+@pytest.mark.parametrize("strip", [0.0, 1e4])
+@pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
+@pytest.mark.parametrize("opened", ["before", "after"])
+def test_a_damaged_portion_is_never_read(opened, damage, strip, path):
+    X = line(20)
+    D = stored(path, X, divergence=Gap(strip=strip), tile=5)[0]
+    expected = np.asarray(D) if opened == "before" and damage != "flip" else None  # checksums are compared once
+    file = sorted(f for f in (path / "values" / "c").rglob("*") if f.is_file())[-1]
+    content = bytearray(file.read_bytes())
+    content[9] ^= 1
+    {"flip": lambda: file.write_bytes(content), "cut": lambda: file.write_bytes(content[:5]), "delete": file.unlink}[
+        damage
+    ]()
+    D = D if opened == "before" else StoredDistances(path)
+    for read in (lambda: D[-1], lambda: D[:, -1], lambda: np.asarray(D), lambda: D.top_k(2)):
+        with pytest.raises(StoreError, match=r"the portion from entry \(15, 15\) on .* computes it anew"):
+            read()
+    with pytest.warns(StoreWarning, match="computed anew"):
+        D = stored(path, X, divergence=Gap(strip=strip))[0]
+    assert_array_equal(np.asarray(D), np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0))))
+    assert expected is None or (np.asarray(D) == expected).all()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -319,6 +342,13 @@ def test_resume_false_never_touches_a_store(path):
     assert stored(path, line(5))[1] == 0
 
 
+@pytest.mark.parametrize("resume", [True, False])
+def test_an_empty_folder_is_used(resume, path):
+    path.mkdir()
+    assert stored(path, line(5), resume=resume)[1] == 10
+    assert stored(path, line(5))[1] == 0
+
+
 def test_what_is_not_a_store(path, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear")
@@ -327,6 +357,11 @@ def test_what_is_not_a_store(path, tmp_path):
     assert (tmp_path / "full" / "letter.txt").read_text() == "dear"
     with pytest.raises(StoreError, match="is not a store of distances"):
         StoredDistances(path)
+    (tmp_path / "file.txt").write_text("dear")
+    for read in (lambda: stored(tmp_path / "file.txt", line(3)), lambda: StoredDistances(tmp_path / "file.txt")):
+        with pytest.raises(StoreError, match=r"must be a folder; .*file\.txt is a file"):
+            read()
+    assert (tmp_path / "file.txt").read_text() == "dear"
     for bad, message in ((3, "`store` must be the path"), ("s3://a/d.zarr", "`store` must be a folder")):
         with pytest.raises(InvalidParameterError, match=message):
             Engine(store=bad)

@@ -208,6 +208,14 @@ def line(n):
     return Measures.from_histograms(np.column_stack([a, 1 - a]), [0.0, 1.0]), np.sin(6 * a)
 
 
+def test_measures_need_a_kernel():
+    X = Measures.from_samples([[0.0], [1.0], [4.0]])
+    with pytest.raises(InvalidParameterError, match=r"`kernel` .*ConstantKernel\(\) \* kernels.Exponential"):
+        MeasureGPRegressor().fit(X, [0.0, 1.0, 2.0])
+    points = [[0.0], [1.0], [4.0]]  # scikit-learn's default
+    assert MeasureGPRegressor().fit(points, [0.0, 1.0, 2.0]).predict(points).shape == (3,)
+
+
 def test_jitter_is_as_small_as_possible_and_told():
     X, y = line(40)
     kernel = kernels.Exponential(divergences.Euclidean(), 0.5, length_scale_bounds="fixed")

@@ -11,6 +11,7 @@ from kermes.optimization import (
     EuclideanSurrogate,
     ExpectedImprovement,
     LowerConfidenceBound,
+    SearchInterrupted,
     SimplexOptimizer,
     WassersteinSurrogate,
     minimize_on_simplex,
@@ -168,9 +169,63 @@ def test_an_interrupt_keeps_the_evaluations():
             raise KeyboardInterrupt
         return 1.0
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         optimizer.run(function, 9)
+    assert isinstance(caught.value, SearchInterrupted)
+    assert_array_equal(caught.value.result.values, [1.0, 1.0, 1.0])
     assert len(optimizer.result().values) == 3
+
+
+def test_an_interrupt_of_the_first_evaluation_has_no_result():
+    def function(a):
+        raise KeyboardInterrupt
+
+    with pytest.raises(SearchInterrupted) as caught:
+        minimize_on_simplex(function, 2, random_state=0)
+    assert caught.value.result is None
+
+
+def test_an_interrupt_between_evaluations_keeps_them(monkeypatch):
+    optimizer = SimplexOptimizer(2, QUICK["uniform"], random_state=0)
+
+    def interrupt(posterior):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(optimizer, "_candidates", interrupt)
+    with pytest.raises(SearchInterrupted) as caught:
+        optimizer.run(lambda a: a[0], 9)
+    assert len(caught.value.result.values) == optimizer.n_initial
+
+
+def test_messages_of_failures_have_the_weights_once():
+    with pytest.raises(EvaluationError) as caught:
+        minimize_on_simplex(lambda a: np.nan, 2, random_state=0)
+    assert str(caught.value).count("[") == 1
+    assert ".." not in str(caught.value)
+
+
+@pytest.mark.parametrize("acquisition", [ExpectedImprovement(), LowerConfidenceBound()])
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_the_unit_of_the_values_does_not_matter(name, acquisition):
+    def search(unit):
+        return minimize_on_simplex(
+            lambda a: unit * (3.0 + np.sum((a - [0.2, 0.3, 0.5]) ** 2)), 3, 9,
+            surrogate=QUICK[name], acquisition=acquisition, random_state=0,
+        )  # fmt: skip
+
+    plain = search(1.0)
+    for unit in (2.0**-320, 2.0**-60, 2.0**60, 2.0**320):
+        found = search(unit)
+        assert_allclose(found.history, plain.history, atol=1e-5)  # log EI has fewer digits far from 0
+        mean, std = found.surrogate.predict(plain.history[:3] / 2 + plain.history[3:6] / 2)
+        expected = plain.surrogate.predict(plain.history[:3] / 2 + plain.history[3:6] / 2)
+        assert_allclose([mean / unit, std / unit], expected, rtol=1e-4)
+
+
+def test_huge_values_are_refused_and_huge_constants_are_not():
+    with pytest.raises(EvaluationError, match=r"at most 1e\+100 in size; got 1e\+300\. Divide"):
+        minimize_on_simplex(lambda a: 1e300, 4, random_state=0)
+    assert minimize_on_simplex(lambda a: 1e100, 2, 6, random_state=0).value == 1e100
 
 
 def test_the_function_cannot_change_the_weights():

@@ -51,6 +51,16 @@ def test_clusters_have_colours_and_names(tree):
     assert (two == ABOVE).all(axis=1).sum() == 1
 
 
+@pytest.mark.parametrize("n_clusters", [2, 12])
+def test_the_legend_is_above_all_branches(tree, n_clusters):
+    axes = plot.dendrogram(tree, n_clusters=n_clusters)
+    axes.figure.canvas.draw()
+    legend, page = axes.get_legend().get_window_extent(), axes.figure.bbox
+    assert legend.y0 >= axes.get_window_extent().y1 - 1
+    assert page.x0 <= legend.x0 < legend.x1 <= page.x1
+    assert legend.y1 <= page.y1 + 1
+
+
 def test_bar_and_names_follow_the_leaves(tree):
     y = np.where(np.arange(20) % 2, "odd", "even")
     axes = plot.dendrogram(tree, y, names=[f"m{i}" for i in range(20)])

@@ -43,6 +43,8 @@ def run(client: Any, job: Job, portions: Iterable[Work], table: Table, advance: 
     """
     import distributed
 
+    if client.status in ("closing", "closed"):
+        raise InvalidParameterError("`executor` is a Dask client that was closed; make an Engine with an open one.")
     store = table if isinstance(table, StoreTable) else None
     waiting = list(portions)
     client.wait_for_workers(1)

@@ -125,8 +125,8 @@ class Engine:
             integer(self.workers, "workers", low=1)
         if self.tile is not None:
             integer(self.tile, "tile", low=1)
-        if not isinstance(self.progress, bool):
-            choice(self.progress, "progress", ["auto"])
+        if not isinstance(self.progress, bool) and self.progress != "auto":
+            raise InvalidParameterError(f"`progress` must be 'auto', True or False; got {self.progress!r}.")
         if self.memo:
             limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))

@@ -46,7 +46,8 @@ class Store:
     Parameters
     ----------
     path : str or path
-        Folder of the Zarr group, such as "d.zarr"; made if there is none. Workers of a cluster must see the same one.
+        Folder of the Zarr group, such as "d.zarr"; made if there is none, and an empty one is used. Workers of a
+        cluster must see the same one.
     dtype : 'float64' or 'float32'
         Of the stored values (d**power). Single precision halves the space and keeps 7 digits; values beyond its range
         (1e38) are refused, those below 1e-45 become 0.
@@ -94,6 +95,8 @@ class StoreTable:
     def __init__(self, path: str | PathLike[str], writable: bool) -> None:
         self.path = Path(path)
         self.writable = writable
+        if self.path.is_file():
+            raise StoreError(f"`store` must be a folder; {path} is a file. Use another path.")
         try:
             self._group = _zarr().open_group(str(self.path), mode="r+" if writable else "r")
             self.manifest: dict[str, Any] = dict(self._group.attrs["kermes"])
@@ -104,6 +107,7 @@ class StoreTable:
                 f"`{path}` was written by kermes {self.manifest['kermes']} in the store format "
                 f"{self.manifest['format']}; this version reads format {_manifest.FORMAT}. Use that version to read it."
             )
+        self._verified: set[int] = set()  # portions whose checksum was compared when they were first read
         self._final: list[Mark] | None = None  # the marks, once all portions are there
         self.values, self._status, self._marks = (self._group[name] for name in ("values", "status", "marks"))
 
@@ -220,12 +224,31 @@ class StoreTable:
         return int(np.count_nonzero(unconverged) + np.count_nonzero(beside))
 
     def chunk(self, i: int, j: int, name: str) -> AnyArray:
-        """Return a chunk of 'values' or 'status'; below the diagonal, the transpose of the one above."""
+        """Return a chunk of 'values' or 'status'; below the diagonal, the transpose of the one above.
+
+        Of a finished store. Portions are compared with their checksums once; a chunk that is lost later reads as NaN.
+        """
         if self.symmetric and i > j:
             return self.chunk(j, i, name).T
         array = self._status if name == "status" else self.values
         rows, cols = (slice(k * self.side, (k + 1) * self.side) for k in (i, j))
-        return np.asarray(array[rows, cols])
+        number = self._numbers.get((rows.start, cols.start), i)  # where tiles are strips, portion i is row i of chunks
+        if number not in self._verified and not self._intact(self.portions[number], self.marks()[number]):
+            raise self._damaged(number)
+        self._verified.add(number)
+        try:
+            chunk = np.asarray(array[rows, cols])
+        except Exception as error:  # as in _intact
+            raise self._damaged(number) from error
+        if not np.isfinite(chunk).all():
+            raise self._damaged(number)
+        return chunk
+
+    def _damaged(self, number: int) -> StoreError:
+        return StoreError(
+            f"the portion from entry {_corner(self.portions[number])} on of `{self.path}` is missing or damaged. "
+            "pairwise(..., engine=Engine(store=...)) with the same data and divergence computes it anew."
+        )
 
     def _intact(self, portion: _plan.Block, mark: Mark) -> bool:
         place = _place(portion)
@@ -240,7 +263,7 @@ class StoreTable:
     def find(cls, store: Store, resume: bool, divergence: Divergence, X: Measures, Y: Measures) -> StoreTable | None:
         """Return the store of these distances; None if there is none; refuse one of something else."""
         path = Path(store.path)
-        if not path.exists():
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return None
         if not resume:
             raise StoreError(f"`store` {path} exists. Use resume=True to continue it, or delete it to start anew.")
@@ -288,6 +311,8 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
             "marks", shape=(n_portions, 3), chunks=(1, 3), dtype="uint64", fill_value=0, compressors=None,
             chunk_key_encoding={"name": "v2", "separator": "."},  # one folder for all marks
         )  # fmt: skip
+        if path.is_dir():  # an empty one
+            path.rmdir()
         os.rename(draft, path)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)

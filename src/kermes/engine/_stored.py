@@ -120,6 +120,7 @@ class StoredDistances(StoredMatrix):
     Indexing reads chunks (see ``strips``); ``np.asarray(D)`` gives the whole matrix, equal to the bit to the one
     computed in memory (in float32, rounded to it). Learners that want a matrix (``KMedoids("precomputed")``,
     ``KNeighborsClassifier(metric="precomputed")``, ``divergences.Precomputed``) take it as it is and load all of it.
+    A portion that is missing or damaged is a :class:`~kermes.exceptions.StoreError`, never a number.
     Neighbours need less: :meth:`top_k`, and :meth:`kneighbors_graph` for learners of scikit-learn.
 
     Examples

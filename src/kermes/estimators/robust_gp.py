@@ -11,7 +11,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from .._linalg import few_threads
 from .._typing import FloatArray
-from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ..exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidParameterError
+from ..measures import Measures
 from ._likelihood import Likelihood, log_likelihood, log_likelihood_slopes
 
 __all__ = ["MeasureGPRegressor", "careful_l_bfgs"]
@@ -40,7 +41,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
     ----------
     kernel, alpha, optimizer, n_restarts_optimizer, normalize_y, copy_X_train, n_targets, random_state
         Those of ``GaussianProcessRegressor``. The kernel is one on measures, such as
-        ``ConstantKernel() * kernels.Exponential(divergence) + WhiteKernel()``.
+        ``ConstantKernel() * kernels.Exponential(divergence) + WhiteKernel()``; measures need one, 2-D arrays do not.
 
     Attributes
     ----------
@@ -83,6 +84,11 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         X : Measures, or whatever the kernel takes
         y : array of shape (n,) or (n, n_targets)
         """
+        if self.kernel is None and isinstance(X, Measures):
+            raise InvalidParameterError(
+                "`kernel` must be one on measures, as X holds measures; got None. "
+                "Pass kernel=ConstantKernel() * kernels.Exponential(divergences.Wasserstein(p=2)) + WhiteKernel()."
+            )
         alpha, optimizer = self.alpha, self.optimizer
         alpha = np.asarray(alpha) if np.ndim(alpha) else alpha
         if _constant(y):

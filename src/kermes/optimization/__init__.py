@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ._simplex import project
 from .acquisition import Acquisition, ExpectedImprovement, LowerConfidenceBound
-from .optimizer import SimplexOptimizer, SimplexResult, minimize_on_simplex
+from .optimizer import SearchInterrupted, SimplexOptimizer, SimplexResult, minimize_on_simplex
 from .regret import METHODS, RegretCurves, regret_curves
 from .surrogate import EquivalentSurrogate, EuclideanSurrogate, Posterior, Surrogate, WassersteinSurrogate
 
@@ -23,6 +23,7 @@ __all__ = [
     "LowerConfidenceBound",
     "Posterior",
     "RegretCurves",
+    "SearchInterrupted",
     "SimplexOptimizer",
     "SimplexResult",
     "Surrogate",

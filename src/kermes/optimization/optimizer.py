@@ -18,10 +18,12 @@ from ._simplex import ascend, check_weights
 from .acquisition import Acquisition, ExpectedImprovement
 from .surrogate import Posterior, Surrogate, WassersteinSurrogate
 
-__all__ = ["SimplexOptimizer", "SimplexResult", "minimize_on_simplex"]
+__all__ = ["SearchInterrupted", "SimplexOptimizer", "SimplexResult", "minimize_on_simplex"]
 
 #: Two probability vectors closer than this, as the sum of differences, are the same question.
 SAME = 1e-6
+#: Values beyond it are refused: slopes of the surrogate, many times larger, must be numbers too.
+LARGEST = 1e100
 #: Random points of which the best few, and as many others, start the search for the next question.
 N_RANDOM, N_CLIMBS = 256, 10
 #: Mirror steps from each start, then projected ones.
@@ -59,6 +61,14 @@ class SimplexResult:
 
     def __repr__(self) -> str:
         return f"SimplexResult({self.value:.6g} at {self.weights.round(4).tolist()}, {len(self.values)} evaluations)"
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a search; ``result`` has all evaluations before it, or is None if there was none."""
+
+    def __init__(self, result: SimplexResult | None) -> None:
+        super().__init__("the search was interrupted; `result` of this exception has the evaluations before it")
+        self.result = result
 
 
 class SimplexOptimizer:
@@ -154,10 +164,10 @@ class SimplexOptimizer:
         weights : array of shape (m,)
             Non-negative, adding up to 1.
         value : float
-            Finite.
+            Finite, at most 1e100 in size.
         """
         a = check_weights(weights, self.n_weights)
-        number = _value(value, a)
+        number = _value(value, f" at {a.tolist()}")
         for known, other in zip(self._weights, self._values, strict=True):
             if not self.noise and np.array_equal(known, a) and other != number:
                 raise InvalidParameterError(
@@ -183,21 +193,17 @@ class SimplexOptimizer:
         EvaluationError
             The function failed, or its value is not a finite number. The error has the ``weights`` where that was
             and the ``result`` so far, and :meth:`run` can be called again: it goes on elsewhere.
+        SearchInterrupted
+            Ctrl-C, a ``KeyboardInterrupt`` with the ``result`` so far; :meth:`run` can be called again.
         """
-        for _ in range(integer(n_calls, "n_calls", low=1)):
-            weights = self.ask()
-            try:
-                value = _value(function(weights.copy()), weights)
-            except Exception as error:
-                result = self.result() if self._values else None
-                raise EvaluationError(
-                    f"evaluation {len(self._values) + 1} failed, at {weights.tolist()}: {error}. The `result` of this "
-                    "error has the evaluations before it.",
-                    weights,
-                    result,
-                ) from error
-            self.tell(weights, value)
-        return self.result()
+        n_calls = integer(n_calls, "n_calls", low=1)
+        try:
+            for _ in range(n_calls):
+                weights = self.ask()
+                self.tell(weights, self._evaluate(function, weights))
+            return self.result()
+        except KeyboardInterrupt:
+            raise SearchInterrupted(self._result_so_far()) from None
 
     def result(self) -> SimplexResult:
         """Return the best of what was told so far."""
@@ -208,6 +214,21 @@ class SimplexOptimizer:
         means = posterior.predict(history)[0] if self.noise and posterior is not None else values
         best = int(np.argmin(means))
         return SimplexResult(history[best].copy(), float(means[best]), history, values, posterior)
+
+    def _evaluate(self, function: Callable[[FloatArray], Any], weights: FloatArray) -> float:
+        try:
+            return _value(function(weights.copy()))
+        except Exception as error:
+            reason = str(error).rstrip(". ") or type(error).__name__
+            raise EvaluationError(
+                f"evaluation {len(self._values) + 1} failed, at {weights.tolist()}: {reason}. The `result` of this "
+                "error has the evaluations before it.",
+                weights,
+                self._result_so_far(),
+            ) from error
+
+    def _result_so_far(self) -> SimplexResult | None:
+        return self.result() if self._values else None
 
     def _posterior(self, believe: bool = False) -> Posterior:
         """Return the surrogate of the evaluations; with ``believe`` open questions have the values it predicts."""
@@ -285,6 +306,8 @@ def minimize_on_simplex(
     ------
     EvaluationError
         The function failed; the error has the ``result`` so far.
+    SearchInterrupted
+        Ctrl-C; a ``KeyboardInterrupt`` that has the ``result`` so far.
 
     Examples
     --------
@@ -312,14 +335,18 @@ def _support(support: Any) -> tuple[FloatArray | None, int]:
     return points, len(points)
 
 
-def _value(value: Any, weights: FloatArray) -> float:
-    """Return the value of a function as a finite number; arrays of one entry count as such."""
+def _value(value: Any, where: str = "") -> float:
+    """Return the value of a function as a number that is not too large; arrays of one entry count as such."""
     try:
         number = float(np.asarray(value, dtype=np.float64).reshape(()) if np.size(value) == 1 else "no number")
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number):
-        raise InvalidParameterError(f"`value` must be one finite number; got {value!r} at {weights.tolist()}.")
+        raise InvalidParameterError(f"`value` must be one finite number; got {value!r}{where}.")
+    if abs(number) > LARGEST:
+        raise InvalidParameterError(
+            f"`value` must be at most {LARGEST:g} in size; got {number!r}{where}. Divide the function by its scale."
+        )
     return number
 
 

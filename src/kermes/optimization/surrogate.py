@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ LENGTHS = (1e-2, 1e2)
 VARIANCES, NOISE = (1e-3, 1e3), (1e-8, 10.0)
 #: The least variance of a posterior, as a share of the prior's: rounding makes it 0 or less at evaluations.
 LEAST = 1e-14
+#: The least unit of values; differences far below it count as none.
+LEAST_UNIT = 1e-100
 
 
 class Prediction(NamedTuple):
@@ -54,12 +56,15 @@ class Posterior:
         The fitted regression, of standardised values.
     variance : float
         Of the process, in standardised units.
+    unit : float
+        Of the values that the regression was fitted to.
     """
 
     evaluated: FloatArray
     squares: Squares
     model: Any
     variance: float
+    unit: float = 1.0
 
     def predict(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the standard deviation of the function at weights A (n, m)."""
@@ -89,7 +94,7 @@ class Posterior:
 
     @property
     def _scale(self) -> float:
-        return float(self.model._y_train_std)
+        return float(self.model._y_train_std) * self.unit
 
     def _correlate(self, squares: FloatArray) -> FloatArray:
         return np.asarray(self.variance * np.exp(-0.5 * squares))
@@ -97,7 +102,7 @@ class Posterior:
     def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
         variance = np.maximum(self.variance - np.einsum("nk,nk->n", k, solved), LEAST * self.variance)
-        mean = k @ self.model.alpha_ * self._scale + float(self.model._y_train_mean)
+        mean = k @ self.model.alpha_ * self._scale + float(self.model._y_train_mean) * self.unit
         return mean, np.sqrt(variance) * self._scale, solved
 
 
@@ -130,7 +135,8 @@ class Surrogate:
             warnings.simplefilter("ignore", DegenerateDataWarning)
             warnings.simplefilter("ignore", IllConditionedWarning)
             warnings.simplefilter("ignore", SearchWarning)
-            return self._fit(A, y, points, noise, seed)
+            unit = _unit(y)
+            return replace(self._fit(A, y / unit, points, noise, seed), unit=unit)
 
     def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
         raise NotImplementedError
@@ -245,6 +251,15 @@ class _Scaled(Squares):
         """Return both."""
         values, slopes = self.squares.with_slopes(A, B)
         return self.factor * values, self.factor * slopes
+
+
+def _unit(y: FloatArray) -> float:
+    """Return the power of 2 near the spread of the values, or near their size if they are equal.
+
+    The regression squares values, and takes spreads below 1e-15 for none. Dividing by a power of 2 rounds nothing.
+    """
+    spread = float(y.max() / 2 - y.min() / 2) or float(np.abs(y).max())
+    return float(2.0 ** np.frexp(max(spread, LEAST_UNIT))[1]) if spread else 1.0
 
 
 def _median(D: FloatArray) -> float:

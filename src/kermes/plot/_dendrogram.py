@@ -163,7 +163,12 @@ def _draw(ax: Any, Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> N
     ax.set(xlim=(-0.5, n - 0.5), ylim=(low, 1.05 * top))
     if len(sizes) <= MOST_NAMES:
         handles = [Line2D([], [], color=colour) for colour in palette]
-        ax.legend(handles, [f"cluster {i} ({size})" for i, size in enumerate(sizes)], frameon=False, fontsize=9)
+        names = [f"cluster {i} ({size})" for i, size in enumerate(sizes)]
+        # Above the axes: branches may be anywhere inside.
+        ax.legend(
+            handles, names, ncols=min(len(names), 4), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False,
+            fontsize=9,
+        )  # fmt: skip
 
 
 def _leaves(Z: FloatArray) -> IndexArray:
