@@ -102,8 +102,37 @@ def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")
-    with pytest.raises(InvalidMeasureError, match=r"measure a has no value in the column 'y' \(row 1\)"):
+    with pytest.raises(InvalidMeasureError, match=r"measure a has no label in the column 'y' \(row 1\)"):
         files.read(path, by="g", columns=["x"], label="y")
+
+
+@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+@pytest.mark.parametrize("label", ["", " ", "NA", "NaN", "null"])
+def test_text_that_stands_for_no_label_is_no_class(tmp_path, monkeypatch, load, label):
+    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text(f"g,x,y\na,1,sick\nb,4,{label}\nc,5,well\n")
+    with pytest.raises(InvalidMeasureError, match=r"measure b has no label .* leave it out or label it"):
+        files.read(path, by="g", columns=["x"], label="y")
+
+
+def test_labels_beside_the_measures_may_not_be_missing_either(tmp_path):
+    np.savez(tmp_path / "t.npz", images=IMAGES[:3], labels=["a", "", "b"])
+    with pytest.raises(InvalidFileError, match="measure 1 has no label; leave it out or label it"):
+        files.read(tmp_path / "t.npz")
+    (tmp_path / "labels.txt").write_text("a\nb\n\na\n")
+    np.save(tmp_path / "t.npy", IMAGES[:4])
+    with pytest.raises(InvalidFileError, match="measure 2 has no label"):
+        files.read(tmp_path / "t.npy", labels=tmp_path / "labels.txt")
+
+
+@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+def test_every_row_belongs_to_a_measure(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text("g,x\na,1\n,4\n,5\n")
+    with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):
+        files.read(path, by="g")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ __all__ = ["Data", "is_table", "read", "write"]
 #: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 IDX = ("-ubyte", ".idx")
+#: Labels in lower case that say that there is none.
+NO_LABEL = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 KINDS = "a table (.csv, .tsv, .parquet), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder of images"
 
 
@@ -124,7 +126,10 @@ def read(
             data = _arrays.read_stack(source, *stack)
         else:
             raise InvalidFileError(f"{source.name!r} has an ending that says nothing; give {KINDS}.")
-    return data if labels is None else _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+    if labels is not None:
+        data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+    _require_all_labels(data)
+    return data
 
 
 def write(data: Data, path: str | os.PathLike[str]) -> None:
@@ -172,6 +177,21 @@ def _refuse(options: dict[str, Any], reason: str) -> None:
     for name, value in options.items():
         if value is not None and value is not False:
             raise InvalidParameterError(f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {reason}.")
+
+
+def without_label(labels: AnyArray) -> AnyArray:
+    """Return where a label is missing: not a number, or text that stands for nothing."""
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind not in "OUT":
+        return np.zeros(labels.shape, dtype=bool)
+    return np.array([isinstance(label, str) and label.strip().casefold() in NO_LABEL for label in labels.tolist()])
+
+
+def _require_all_labels(data: Data) -> None:
+    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_label(data.labels)
+    if gaps.any():
+        raise InvalidFileError(f"measure {data.keys[gaps.argmax()]!s} has no label; leave it out or label it.")
 
 
 def _labelled(data: Data, labels: AnyArray, name: str) -> Data:

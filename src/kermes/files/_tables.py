@@ -16,8 +16,8 @@ from .._typing import AnyArray
 from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
 from ..measures import Measures
-from ..measures._frame import groups, require_column
-from ._data import Data
+from ..measures._frame import empty_cells, groups, require_column
+from ._data import Data, without_label
 
 
 def read(
@@ -145,16 +145,12 @@ def _complete(table: Any, names: Sequence[str]) -> Any:
 def _labels(table: Any, by: str, label: str) -> AnyArray:
     """Return the label of each group, in the order of the groups."""
     keys, codes = groups(table, by)
-    column = table[label]
-    values = np.asarray(column.to_numpy())
-    gaps = np.asarray(column.is_null().to_numpy(), dtype=bool)
-    if values.dtype.kind == "f":
-        gaps |= np.isnan(values)
+    values = np.asarray(table[label].to_numpy())
+    gaps = empty_cells(table[label]) | without_label(values)
     if gaps.any():
         row = int(np.flatnonzero(gaps)[0])
         raise InvalidMeasureError(
-            f"measure {keys[codes[row]]!s} has no value in the column {label!r} (row {row}); every measure needs a "
-            "label."
+            f"measure {keys[codes[row]]!s} has no label in the column {label!r} (row {row}); leave it out or label it."
         )
     values = values.astype(str) if values.dtype == object else values
     first = np.unique(codes, return_index=True)[1]

@@ -47,8 +47,9 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
 def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     """Return the distinct values of ``by`` in order of appearance, and the group number of each row."""
     column = table[by]
-    if column.is_null().any():
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+    gaps = empty_cells(column)
+    if gaps.any():
+        row = int(np.flatnonzero(gaps)[0])
         raise InvalidMeasureError(
             f"row {row} has no value in the column {by!r}; every row must belong to a measure. Drop such rows."
         )
@@ -66,6 +67,17 @@ def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     rank = np.empty(len(unique), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(unique))
     return unique[np.argsort(first)], rank[inverse]
+
+
+def empty_cells(column: Any) -> AnyArray:
+    """Return where a column has no value: null, not a number, or text without a letter."""
+    gaps = np.array(column.is_null().to_numpy(), dtype=bool)
+    values = np.asarray(column.to_numpy())
+    if values.dtype.kind == "f":
+        gaps |= np.isnan(values)
+    elif values.dtype.kind in "OUT":
+        gaps |= [isinstance(value, str) and not value.strip() for value in values.tolist()]
+    return gaps
 
 
 def require_column(table: Any, name: str) -> None:
