@@ -49,6 +49,8 @@ def test_predictions_are_printed_as_csv_or_json(run):
     records = run("predict", "m.kermes", "new.csv", "--json").json
     assert [list(record) for record in records] == [["patient", "prediction"]] * 4
     assert [",".join(record.values()) for record in records] == printed[1:]
+    both = run("predict", "m.kermes", "new.csv", "--json", "-o", "j.csv")
+    assert both.json == records == rows_of("j.csv")
 
 
 def test_the_model_remembers_how_data_were_read(run, folder):
@@ -152,7 +154,9 @@ def test_squared_and_printed_distances(run):
 
 def test_a_zarr_is_replaced_only_if_it_is_one(run, folder):
     run("distances", "digits.npz", "-o", "d.zarr")
-    run("distances", "digits.npz", "-o", "d.zarr", code=2)
+    refused = run("distances", "digits.npz", "-o", "d.zarr", code=2).err
+    assert "--resume to go on" in refused
+    assert refused.index("--resume") < refused.index("--force")
     run("distances", "digits.npz", "-d", "euclidean", "-o", "d.zarr", "--force")
     (folder / "mine.zarr").mkdir()
     (folder / "mine.zarr" / "thesis.txt").write_text("dear")

@@ -216,7 +216,7 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
 
     def check(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
         if value is not None and not ctx.params.get("force") and not ctx.params.get("resume"):
-            refuse_existing(value)
+            refuse_existing(value, can_resume="resume" in ctx.params)
         return value
 
     def decorate(command: Function) -> Function:

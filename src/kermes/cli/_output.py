@@ -23,8 +23,12 @@ MATRICES = (".npy", ".npz", ".csv", ".zarr")
 ROWS = (".csv", ".parquet")
 
 
-def refuse_existing(path: Path) -> None:
+def refuse_existing(path: Path, can_resume: bool = False) -> None:
     """Refuse to replace a file, and to write into a folder that is not there."""
+    if can_resume and _is_store(path):
+        raise FileExistsError(
+            f"{str(path)!r} exists; use --resume to go on with it if it is unfinished, or --force to start anew."
+        )
     if path.exists():
         raise FileExistsError(f"{str(path)!r} exists; use --force to replace it.")
     if not path.parent.exists():
@@ -35,9 +39,13 @@ def remove_store(path: Path) -> None:
     """Remove a folder of Zarr, and no other folder."""
     if not path.exists():
         return
-    if not any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
+    if not _is_store(path):
         raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder; it is left alone.")
     shutil.rmtree(path)
+
+
+def _is_store(path: Path) -> bool:
+    return any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray"))
 
 
 def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:

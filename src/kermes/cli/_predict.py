@@ -47,7 +47,7 @@ def predict(
         names = list(columns)
         rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
         print_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
+    if output is not None or not as_json:
         write_rows(columns, output)
     if found.labels is not None:
         say(_score(columns["prediction"], found.labels))
