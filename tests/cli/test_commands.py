@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessClassifier
 
 import kermes
-from kermes import Measures, definiteness, divergences, files, ground, kernels, naming, pairwise
+from kermes import Measures, definiteness, divergences, engine, files, ground, kernels, naming, pairwise
+from kermes.exceptions import ConvergenceWarning
 
 TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
 SICK = [*TABLE, "--label", "sick"]
@@ -134,12 +135,36 @@ def read_matrix(path, name):
         rows = rows_of(path)
         assert [row.pop("patient") for row in rows] == list(rows[0]) == cells().keys.tolist()
         return np.array([[float(cell) for cell in row.values()] for row in rows])
-    engine = pytest.importorskip("kermes.engine")
-    if hasattr(engine, "StoredDistances"):
-        return np.asarray(engine.StoredDistances(path))
     group = pytest.importorskip("zarr").open_group(path, mode="r")
-    assert group.attrs["keys"] == cells().keys.tolist()
-    return group[name][:]
+    assert group["keys"][:].tolist() == cells().keys.tolist()
+    return np.asarray(engine.StoredDistances(path))
+
+
+def test_a_zarr_says_how_it_is_read_and_can_be_continued(run):
+    first = run("distances", "digits.npz", "-o", "d.zarr")
+    assert 'kermes.engine.StoredDistances("d.zarr")' in first.err
+    again = run("distances", "digits.npz", "-o", "d.zarr", "--resume", "--json").json
+    assert again["pairs"] == 0
+    assert pytest.importorskip("zarr").open_group("d.zarr")["keys"][:].tolist() == list(range(12))
+
+
+@pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("ending", ["npy", "zarr"])
+def test_pairs_without_convergence_are_counted_once(run, ending):
+    name = "sinkhorn:epsilon=0.01,tol=1e-12,max_iter=3"
+    result = run("distances", "digits.npz", "-d", name, "-o", f"d.{ending}", "--json")
+    with pytest.warns(ConvergenceWarning):
+        _, info = pairwise(files.read("digits.npz").measures, divergence=naming.divergence(name), return_info=True)
+    assert result.json["unconverged"] == np.count_nonzero(np.triu(np.asarray(info.status))) > 0
+    assert result.json["unconverged"] <= result.json["pairs"]
+
+
+@pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")
+def test_a_warning_is_printed_once_in_words_of_the_command_line(run):
+    err = run("gram", "digits.npz", "-k", "sinkhorn:epsilon=0.01,tol=1e-12,max_iter=3", "-o", "k.npy").err
+    assert err.count("did not reach their tolerance") == 1
+    assert "return_info" not in err
+    assert "max_iter" in err
 
 
 def test_squared_and_printed_distances(run):
@@ -228,8 +253,11 @@ def test_list_tells_all_names_from_the_classes(run):
     assert sinkhorn["parameters"]["epsilon"] is None
     assert sinkhorn["parameters"]["max_iter"] == "10000"
     wasserstein = records[0]
-    assert wasserstein["definite up to"] == {"line": 1.0, "plane": None}
+    assert wasserstein["parameters"]["p"] == "2.0"  # and the claims are those of p = 2
+    assert wasserstein["definite up to"] == {"line": 2.0, "plane": None}
+    assert wasserstein["fails at"] == {"line": None, "plane": 2.0}
     text = run("list").out
+    assert "2 / no at 2" in text
     assert all(record["name"] in text for record in records)
     assert run("list", "mmd").out.count("Example: mmd:sigma=2") == 1
 

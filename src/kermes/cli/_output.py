@@ -136,17 +136,33 @@ def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None
                 np.save(file, matrix, allow_pickle=False)
 
 
-def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
-    """Write a zarr group with the matrix and the keys, in a folder that is renamed when it is complete."""
+def write_keys(keys: Any, path: Path) -> None:
+    """Write the names of the measures into a Zarr group, as its array ``keys``."""
+    _create_keys(_zarr().open_group(str(path), mode="r+"), keys)
+
+
+def _create_keys(group: Any, keys: Any) -> None:
+    names = np.asarray(keys)
+    kind = str if names.dtype.kind == "U" else names.dtype  # text of any length; the other kind has no standard
+    group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
+
+
+def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
         raise missing("zarr", "distributed", "Writing .zarr") from None
+    return zarr
+
+
+def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
+    """Write a zarr group with the matrix and the keys, in a folder that is renamed when it is complete."""
+    zarr = _zarr()
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         group = zarr.open_group(str(folder / "new"), mode="w")
         group.create_array(name, data=np.asarray(matrix))
-        group.attrs["keys"] = _plain(keys)
+        _create_keys(group, keys)
         remove_store(path)
         (folder / "new").rename(path)
     finally:
