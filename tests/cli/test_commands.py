@@ -64,8 +64,45 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     model = kermes.load("m.kermes")
     scaled = Measures.from_samples([X[i].points / scale for i in range(len(X))]).subsample(5)
     assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(scaled).tolist()
-    folder.joinpath("other.csv").write_text("g,u,v\na,1,2\nb,3,4\n")
-    assert len(run("predict", "m.kermes", "other.csv", "--by", "g", "--columns", "v,u").out.splitlines()) == 3
+    folder.joinpath("other.csv").write_text("g,cd8,cd4\na,1,2\nb,3,4\n")
+    assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
+
+
+def test_a_model_refuses_data_of_another_kind(run, folder):
+    run("fit", "cells.csv", *SICK, "-o", "t.kermes")
+    run("fit", "digits.npz", "-o", "i.kermes")
+    run("convert", "new.csv", *TABLE, "-o", "new.npz")
+    folder.joinpath("other.csv").write_text("patient,u,v\na,1,2\nb,3,4\n")
+    for arguments, message in (
+        (["t.kermes", "digits.npz"], "'digits.npz' holds images, but the model was fitted to a table"),
+        (["i.kermes", "cells.csv"], "'cells.csv' holds a table, but the model was fitted to images"),
+        (["t.kermes", "new.csv", "--columns", "cd8,cd4"], "fitted with cd4, cd8, in this order"),
+        (["t.kermes", "other.csv"], "there is no column 'cd4'"),
+        (["t.kermes", "new.csv", "--standardize"], "(--standardize) is for fit"),
+    ):
+        assert message in run("predict", *arguments, code=2).err
+    assert len(run("predict", "t.kermes", "new.npz").out.splitlines()) == 5
+
+
+def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
+    rng = np.random.default_rng(0)
+    rows = [(i, i % 2, *rng.normal(size=2)) for i in range(12) for _ in range(3)]
+    lines = "".join(f"m{i},{'ab'[s]},{x},{1000 * y},{i % 3}\n" for i, s, x, y in rows)
+    folder.joinpath("odd.csv").write_text("g,label,x,y,site\n" + lines)
+    start = ["odd.csv", "--by", "g", "--label", "label"]
+    for command in (["fit", *start, "-o", "m.kermes"], ["compare", *start, "-k", "sliced", "--cv", "2"]):
+        said = run(*command).err
+        assert "Coordinates: x, y, site (" in said
+        assert "Warning: site: the same in all rows of each measure" in said
+        assert "--standardize" in said
+        assert run(*command, "--columns", "x,y", "--standardize", "--force").err == ""
+    folder.joinpath("same.csv").write_text("g,x,c,one\n" + "".join(f"m{i},1,2.5,a\n" for i in range(6)))
+    same = ["same.csv", "--by", "g", "--columns", "x"]
+    refused = run("fit", *same, "--label", "c", "--task", "regression", "-o", "c.kermes", code=2)
+    assert "all labels are equal, 2.5: there is nothing to learn" in refused.err
+    found = run("diagnose", *same, "--label", "one", "--json").json
+    assert found["data"]["labels"].startswith("1 class: ")
+    assert "All distances are 0" in found["advice"][-1]
 
 
 def test_probabilities_and_deviations(run):
@@ -219,7 +256,7 @@ def test_diagnose(run, folder):
     folder.joinpath("odd.csv").write_text("g,u,v\na,1,1000\na,2,0\nb,1,1000\nb,2,0\nc,3,500\n")
     advice = run("diagnose", "odd.csv", "--by", "g", "--json").json["advice"]
     assert "--standardize" in advice[0]
-    assert advice[1].startswith("1 measures repeat others")
+    assert advice[1].startswith("1 measure repeats another")
 
 
 def test_cluster(run):
@@ -270,6 +307,9 @@ def test_compare(run):
     again = run("compare", "cells.csv", *SICK, *names, "--cv", "3", "--json").json
     assert {row["candidate"] for row in again["table"]} == {"sliced:n_slices=9", "mmd:sigma=1,length_scale=0.5"}
     assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
+    assert run("predict", "best.kermes", "new.csv", "--std", code=2).err.startswith(
+        "Error: this model has no deviations"
+    )
 
 
 def test_a_comparison_out_of_time_writes_nothing(run, folder):

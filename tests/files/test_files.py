@@ -10,7 +10,13 @@ from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from kermes import Measures, files
-from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, MissingDependencyError
+from kermes.exceptions import (
+    InvalidFileError,
+    InvalidMeasureError,
+    InvalidParameterError,
+    KermesWarning,
+    MissingDependencyError,
+)
 from kermes.files import _tables
 
 CELLS = "patient,cd4,cd8,mass,sick\nb,1,2,1,yes\na,0.5,3,2,no\nb,4,5,1,yes\na,2,2,1,no\nc,7,8,1,no\n"
@@ -87,13 +93,24 @@ def test_mistakes_in_columns_are_explained(cells, options, message):
         files.read(cells, **options)
 
 
+def test_a_column_without_a_name_is_shown(tmp_path):
+    (tmp_path / "t.csv").write_text(",g,x\n0,a,1\n1,b,2\n")
+    with pytest.raises(InvalidMeasureError, match="the table has '', g, x"):
+        files.read(tmp_path / "t.csv", by="name")
+
+
 def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,,3\nb,4,nan\nb,5,6\n")
-    with pytest.raises(InvalidMeasureError, match=r"measure 0 \(a\) has a point with NaN"):
+    with pytest.raises(
+        InvalidMeasureError, match=r"measure a has no finite number in the column 'x' \(row 1\).*--drop-missing"
+    ):
         files.read(path, by="g")
     data = files.read(path, by="g", drop_missing=True)
     assert_array_equal(data.measures.points, [[1, 2], [5, 6]])
+    path.write_text("g,x\na,1\nb,\nc,\n")
+    with pytest.warns(KermesWarning, match="2 measures have no complete row .*: b, c"):
+        assert files.read(path, by="g", drop_missing=True).keys.tolist() == ["a"]
     path.write_text("g,x\na,\nb,\n")
     with pytest.raises(InvalidMeasureError, match=r"every row lacks a number|no column of numbers"):
         files.read(path, by="g", drop_missing=True)

@@ -26,8 +26,8 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
 
     A name is followed by its parameters: sinkhorn:epsilon=0.4,cost=euclidean. Every divergence d is a kernel too,
     exp(-(d / length_scale)^power / 2). "Definite up to" is the largest power for which that kernel is proved positive
-    definite, on the line and in the plane, with the parameters shown (those of the example where one must be given); "no
-    at 2" says that it is known not to be at that power, and ? is unknown.
+    definite, on the line and in the plane, with the parameters shown (those of the example where one must be given);
+    "no at 2" says that it is known not to be at that power, ? is unknown.
     """
     from .. import naming
     from .._checks import choice

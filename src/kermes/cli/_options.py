@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._output import refuse_existing
+from ._output import counted, refuse_existing
 
 Function = Callable[..., Any]
 
@@ -112,7 +112,9 @@ def _divided(X: Any, scale: Any) -> Any:
     from .. import Measures
 
     if X.dim != len(scale):
-        raise UnsuitableDataError(f"the data have {X.dim} coordinates, the model {len(scale)}.")
+        raise UnsuitableDataError(
+            f"the data have {counted(X.dim, 'coordinate', 'coordinates')}, the model {len(scale)}."
+        )
     packed = replace(X._packed, points=X.points / scale, support=None, atoms=None)
     return Measures(packed)
 

@@ -102,6 +102,11 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
+def counted(n: int, one: str, more: str) -> str:
+    """Return "1 class", "2 classes"."""
+    return f"{n} {one if n == 1 else more}"
+
+
 def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     """Write columns of equal length as CSV or Parquet, or print them as CSV."""
     lists = {name: np.asarray(values) for name, values in columns.items()}

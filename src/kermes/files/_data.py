@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,15 @@ class Data:
         What the keys are called: the column that names the measures, or 'measure'.
     columns : tuple of str
         Names of the coordinates.
+    kind : 'table', 'images' or 'measures'
+        What the file holds; 'measures' is what ``Measures.save`` wrote.
     """
 
     measures: Measures
     labels: AnyArray | None = None
     by: str = "measure"
     columns: tuple[str, ...] = ()
+    kind: str = "measures"
 
     @property
     def keys(self) -> AnyArray:
@@ -200,4 +203,4 @@ def _labelled(data: Data, labels: AnyArray, name: str) -> Data:
             f"{name!r} holds {labels.shape[0] if labels.ndim == 1 else labels.shape} labels for {len(data.measures)} "
             "measures; give one for each."
         )
-    return Data(data.measures, labels, data.by, data.columns)
+    return replace(data, labels=labels)

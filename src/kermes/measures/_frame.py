@@ -86,7 +86,12 @@ def require_column(table: Any, name: str) -> None:
     by_lower_case = {column.lower(): column for column in table.columns}
     close = [by_lower_case[match] for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)]
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    raise InvalidMeasureError(f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}")
+    raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(table)}.{guess}")
+
+
+def listed(table: Any) -> str:
+    """Return the names of the columns; one without a name, such as an index that pandas wrote, as ''."""
+    return ", ".join(name or "''" for name in map(str, table.columns))
 
 
 def _column(table: Any, name: str) -> FloatArray:
