@@ -135,7 +135,7 @@ def _unconverged_pairs(info: Any) -> int:
         return 0
     parts = np.array_split(np.arange(len(info.status)), -(-len(info.status) // 256))  # a stored matrix reads blocks
     diagonal = np.concatenate([np.diagonal(info.status[np.ix_(rows, rows)]) for rows in parts])
-    return (info.n_unconverged + int(np.count_nonzero(diagonal == codes.UNCONVERGED))) // 2
+    return int(info.n_unconverged + np.count_nonzero(diagonal == codes.UNCONVERGED)) // 2
 
 
 def _spread(D: Any) -> dict[str, float]:

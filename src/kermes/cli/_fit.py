@@ -44,9 +44,9 @@ def fit(
     """Fit a classifier or a regression, and save it.
 
     Length scale and regularisation are searched by cross-validation (a Gaussian process: by marginal likelihood),
-    unless the name of the kernel gives them. How the data were read is kept in the model file. By default classes are
-    learnt by a support vector machine if the kernel is proved definite, by least squares if not; numbers by a
-    Gaussian process.
+    unless the name of the kernel gives them; the score is that of the best setting, a little too good (compare has
+    nested scores). How the data were read is kept in the model file. By default classes are learnt by a support vector
+    machine if the kernel is proved definite, by least squares if not; numbers by a Gaussian process.
     """
     from .. import persistence
     from . import _learners

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ._options import Command, as_json
-from ._output import print_json, print_table
+from ._output import number, print_json, print_table
 
 
 @click.command(
@@ -113,5 +113,7 @@ def _powers(record: dict[str, Any]) -> dict[str, Any]:
 def _claim(claim: dict[str, Any]) -> str:
     """Return one word where line and plane agree, otherwise both."""
     words = {None: "?", True: "yes", False: "no"}
-    line, plane = (words.get(v, v) if isinstance(v, (bool, str, type(None))) else f"{v:g}" for v in claim.values())
-    return str(line) if line == plane else f"{line} / {plane}"
+    line, plane = (
+        words[value] if value is None or isinstance(value, bool) else number(value) for value in claim.values()
+    )
+    return line if line == plane else f"{line} / {plane}"
