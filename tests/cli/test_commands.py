@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessClassifier
 
 import kermes
-from kermes import Measures, definiteness, divergences, files, ground, kernels, naming, pairwise
+from kermes import Measures, definiteness, divergences, engine, files, ground, kernels, naming, pairwise
+from kermes.exceptions import ConvergenceWarning
 
 TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
 SICK = [*TABLE, "--label", "sick"]
@@ -49,6 +50,8 @@ def test_predictions_are_printed_as_csv_or_json(run):
     records = run("predict", "m.kermes", "new.csv", "--json").json
     assert [list(record) for record in records] == [["patient", "prediction"]] * 4
     assert [",".join(record.values()) for record in records] == printed[1:]
+    both = run("predict", "m.kermes", "new.csv", "--json", "-o", "j.csv")
+    assert both.json == records == rows_of("j.csv")
 
 
 def test_the_model_remembers_how_data_were_read(run, folder):
@@ -61,8 +64,45 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     model = kermes.load("m.kermes")
     scaled = Measures.from_samples([X[i].points / scale for i in range(len(X))]).subsample(5)
     assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(scaled).tolist()
-    folder.joinpath("other.csv").write_text("g,u,v\na,1,2\nb,3,4\n")
-    assert len(run("predict", "m.kermes", "other.csv", "--by", "g", "--columns", "v,u").out.splitlines()) == 3
+    folder.joinpath("other.csv").write_text("g,cd8,cd4\na,1,2\nb,3,4\n")
+    assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
+
+
+def test_a_model_refuses_data_of_another_kind(run, folder):
+    run("fit", "cells.csv", *SICK, "-o", "t.kermes")
+    run("fit", "digits.npz", "-o", "i.kermes")
+    run("convert", "new.csv", *TABLE, "-o", "new.npz")
+    folder.joinpath("other.csv").write_text("patient,u,v\na,1,2\nb,3,4\n")
+    for arguments, message in (
+        (["t.kermes", "digits.npz"], "'digits.npz' holds images, but the model was fitted to a table"),
+        (["i.kermes", "cells.csv"], "'cells.csv' holds a table, but the model was fitted to images"),
+        (["t.kermes", "new.csv", "--columns", "cd8,cd4"], "fitted with cd4, cd8, in this order"),
+        (["t.kermes", "other.csv"], "there is no column 'cd4'"),
+        (["t.kermes", "new.csv", "--standardize"], "(--standardize) is for fit"),
+    ):
+        assert message in run("predict", *arguments, code=2).err
+    assert len(run("predict", "t.kermes", "new.npz").out.splitlines()) == 5
+
+
+def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
+    rng = np.random.default_rng(0)
+    rows = [(i, i % 2, *rng.normal(size=2)) for i in range(12) for _ in range(3)]
+    lines = "".join(f"m{i},{'ab'[s]},{x},{1000 * y},{i % 3}\n" for i, s, x, y in rows)
+    folder.joinpath("odd.csv").write_text("g,label,x,y,site\n" + lines)
+    start = ["odd.csv", "--by", "g", "--label", "label"]
+    for command in (["fit", *start, "-o", "m.kermes"], ["compare", *start, "-k", "sliced", "--cv", "2"]):
+        said = run(*command).err
+        assert "Coordinates: x, y, site (" in said
+        assert "Warning: site: the same in all rows of each measure" in said
+        assert "--standardize" in said
+        assert run(*command, "--columns", "x,y", "--standardize", "--force").err == ""
+    folder.joinpath("same.csv").write_text("g,x,c,one\n" + "".join(f"m{i},1,2.5,a\n" for i in range(6)))
+    same = ["same.csv", "--by", "g", "--columns", "x"]
+    refused = run("fit", *same, "--label", "c", "--task", "regression", "-o", "c.kermes", code=2)
+    assert "all labels are equal, 2.5: there is nothing to learn" in refused.err
+    found = run("diagnose", *same, "--label", "one", "--json").json
+    assert found["data"]["labels"].startswith("1 class: ")
+    assert "All distances are 0" in found["advice"][-1]
 
 
 def test_probabilities_and_deviations(run):
@@ -132,12 +172,36 @@ def read_matrix(path, name):
         rows = rows_of(path)
         assert [row.pop("patient") for row in rows] == list(rows[0]) == cells().keys.tolist()
         return np.array([[float(cell) for cell in row.values()] for row in rows])
-    engine = pytest.importorskip("kermes.engine")
-    if hasattr(engine, "StoredDistances"):
-        return np.asarray(engine.StoredDistances(path))
     group = pytest.importorskip("zarr").open_group(path, mode="r")
-    assert group.attrs["keys"] == cells().keys.tolist()
-    return group[name][:]
+    assert group["keys"][:].tolist() == cells().keys.tolist()
+    return np.asarray(engine.StoredDistances(path))
+
+
+def test_a_zarr_says_how_it_is_read_and_can_be_continued(run):
+    first = run("distances", "digits.npz", "-o", "d.zarr")
+    assert 'kermes.engine.StoredDistances("d.zarr")' in first.err
+    again = run("distances", "digits.npz", "-o", "d.zarr", "--resume", "--json").json
+    assert again["pairs"] == 0
+    assert pytest.importorskip("zarr").open_group("d.zarr")["keys"][:].tolist() == list(range(12))
+
+
+@pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("ending", ["npy", "zarr"])
+def test_pairs_without_convergence_are_counted_once(run, ending):
+    name = "sinkhorn:epsilon=0.01,tol=1e-12,max_iter=3"
+    result = run("distances", "digits.npz", "-d", name, "-o", f"d.{ending}", "--json")
+    with pytest.warns(ConvergenceWarning):
+        _, info = pairwise(files.read("digits.npz").measures, divergence=naming.divergence(name), return_info=True)
+    assert result.json["unconverged"] == np.count_nonzero(np.triu(np.asarray(info.status))) > 0
+    assert result.json["unconverged"] <= result.json["pairs"]
+
+
+@pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")
+def test_a_warning_is_printed_once_in_words_of_the_command_line(run):
+    err = run("gram", "digits.npz", "-k", "sinkhorn:epsilon=0.01,tol=1e-12,max_iter=3", "-o", "k.npy").err
+    assert err.count("did not reach their tolerance") == 1
+    assert "return_info" not in err
+    assert "max_iter" in err
 
 
 def test_squared_and_printed_distances(run):
@@ -152,7 +216,9 @@ def test_squared_and_printed_distances(run):
 
 def test_a_zarr_is_replaced_only_if_it_is_one(run, folder):
     run("distances", "digits.npz", "-o", "d.zarr")
-    run("distances", "digits.npz", "-o", "d.zarr", code=2)
+    refused = run("distances", "digits.npz", "-o", "d.zarr", code=2).err
+    assert "--resume to go on" in refused
+    assert refused.index("--resume") < refused.index("--force")
     run("distances", "digits.npz", "-d", "euclidean", "-o", "d.zarr", "--force")
     (folder / "mine.zarr").mkdir()
     (folder / "mine.zarr" / "thesis.txt").write_text("dear")
@@ -190,7 +256,7 @@ def test_diagnose(run, folder):
     folder.joinpath("odd.csv").write_text("g,u,v\na,1,1000\na,2,0\nb,1,1000\nb,2,0\nc,3,500\n")
     advice = run("diagnose", "odd.csv", "--by", "g", "--json").json["advice"]
     assert "--standardize" in advice[0]
-    assert advice[1].startswith("1 measures repeat others")
+    assert advice[1].startswith("1 measure repeats another")
 
 
 def test_cluster(run):
@@ -224,8 +290,11 @@ def test_list_tells_all_names_from_the_classes(run):
     assert sinkhorn["parameters"]["epsilon"] is None
     assert sinkhorn["parameters"]["max_iter"] == "10000"
     wasserstein = records[0]
-    assert wasserstein["definite up to"] == {"line": 1.0, "plane": None}
+    assert wasserstein["parameters"]["p"] == "2.0"  # and the claims are those of p = 2
+    assert wasserstein["definite up to"] == {"line": 2.0, "plane": None}
+    assert wasserstein["fails at"] == {"line": None, "plane": 2.0}
     text = run("list").out
+    assert "2 / no at 2" in text
     assert all(record["name"] in text for record in records)
     assert run("list", "mmd").out.count("Example: mmd:sigma=2") == 1
 
@@ -238,6 +307,9 @@ def test_compare(run):
     again = run("compare", "cells.csv", *SICK, *names, "--cv", "3", "--json").json
     assert {row["candidate"] for row in again["table"]} == {"sliced:n_slices=9", "mmd:sigma=1,length_scale=0.5"}
     assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
+    assert run("predict", "best.kermes", "new.csv", "--std", code=2).err.startswith(
+        "Error: this model has no deviations"
+    )
 
 
 def test_a_comparison_out_of_time_writes_nothing(run, folder):

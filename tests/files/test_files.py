@@ -10,7 +10,13 @@ from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from kermes import Measures, files
-from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, MissingDependencyError
+from kermes.exceptions import (
+    InvalidFileError,
+    InvalidMeasureError,
+    InvalidParameterError,
+    KermesWarning,
+    MissingDependencyError,
+)
 from kermes.files import _tables
 
 CELLS = "patient,cd4,cd8,mass,sick\nb,1,2,1,yes\na,0.5,3,2,no\nb,4,5,1,yes\na,2,2,1,no\nc,7,8,1,no\n"
@@ -87,13 +93,24 @@ def test_mistakes_in_columns_are_explained(cells, options, message):
         files.read(cells, **options)
 
 
+def test_a_column_without_a_name_is_shown(tmp_path):
+    (tmp_path / "t.csv").write_text(",g,x\n0,a,1\n1,b,2\n")
+    with pytest.raises(InvalidMeasureError, match="the table has '', g, x"):
+        files.read(tmp_path / "t.csv", by="name")
+
+
 def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,,3\nb,4,nan\nb,5,6\n")
-    with pytest.raises(InvalidMeasureError, match=r"measure 0 \(a\) has a point with NaN"):
+    with pytest.raises(
+        InvalidMeasureError, match=r"measure a has no finite number in the column 'x' \(row 1\).*--drop-missing"
+    ):
         files.read(path, by="g")
     data = files.read(path, by="g", drop_missing=True)
     assert_array_equal(data.measures.points, [[1, 2], [5, 6]])
+    path.write_text("g,x\na,1\nb,\nc,\n")
+    with pytest.warns(KermesWarning, match="2 measures have no complete row .*: b, c"):
+        assert files.read(path, by="g", drop_missing=True).keys.tolist() == ["a"]
     path.write_text("g,x\na,\nb,\n")
     with pytest.raises(InvalidMeasureError, match=r"every row lacks a number|no column of numbers"):
         files.read(path, by="g", drop_missing=True)
@@ -102,8 +119,37 @@ def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")
-    with pytest.raises(InvalidMeasureError, match=r"measure a has no value in the column 'y' \(row 1\)"):
+    with pytest.raises(InvalidMeasureError, match=r"measure a has no label in the column 'y' \(row 1\)"):
         files.read(path, by="g", columns=["x"], label="y")
+
+
+@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+@pytest.mark.parametrize("label", ["", " ", "NA", "NaN", "null"])
+def test_text_that_stands_for_no_label_is_no_class(tmp_path, monkeypatch, load, label):
+    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text(f"g,x,y\na,1,sick\nb,4,{label}\nc,5,well\n")
+    with pytest.raises(InvalidMeasureError, match=r"measure b has no label .* leave it out or label it"):
+        files.read(path, by="g", columns=["x"], label="y")
+
+
+def test_labels_beside_the_measures_may_not_be_missing_either(tmp_path):
+    np.savez(tmp_path / "t.npz", images=IMAGES[:3], labels=["a", "", "b"])
+    with pytest.raises(InvalidFileError, match="measure 1 has no label; leave it out or label it"):
+        files.read(tmp_path / "t.npz")
+    (tmp_path / "labels.txt").write_text("a\nb\n\na\n")
+    np.save(tmp_path / "t.npy", IMAGES[:4])
+    with pytest.raises(InvalidFileError, match="measure 2 has no label"):
+        files.read(tmp_path / "t.npy", labels=tmp_path / "labels.txt")
+
+
+@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+def test_every_row_belongs_to_a_measure(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text("g,x\na,1\n,4\n,5\n")
+    with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):
+        files.read(path, by="g")
 
 
 @pytest.mark.parametrize(

@@ -216,3 +216,17 @@ def test_as_measures_reads_what_is_unambiguous():
 def test_as_measures_refuses_the_rest(X, message):
     with pytest.raises(InvalidMeasureError, match=message):
         as_measures(X)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"g": ["a", "", "b"], "x": [1.0, 2.0, 3.0]}),
+        pd.DataFrame({"g": [1.0, np.nan, 2.0], "x": [1.0, 2.0, 3.0]}),
+        pl.DataFrame({"g": ["a", "  ", "b"], "x": [1.0, 2.0, 3.0]}),
+        pl.DataFrame({"g": [1.0, float("nan"), 2.0], "x": [1.0, 2.0, 3.0]}),
+    ],
+)
+def test_a_row_of_a_frame_without_a_name_is_refused(frame):
+    with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):
+        Measures.from_frame(frame, by="g", columns=["x"])

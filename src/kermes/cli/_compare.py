@@ -11,6 +11,7 @@ import click
 
 from ..exceptions import KermesError
 from ._fit import model_notes, require_labels
+from ._hints import say_hints
 from ._learners import task_of
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
 from ._output import print_json, refuse_existing, say
@@ -63,6 +64,7 @@ def compare(
     reading, found = reading.fitted(data)
     labels = require_labels(found)
     task = task_of(labels) if task == "auto" else task
+    say_hints(found, chosen=reading.columns is not None)
     candidates: Any = [_candidate(name) for name in names] or "auto"
     try:
         result = run(found.measures, labels, task, candidates, cv, budget, seed)

@@ -8,12 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
+from ._hints import STANDARDIZE, unequal
 from ._learners import task_of, with_length_scale
 from ._options import Command, Name, Reading, as_json, data_argument, reads, seed_option
-from ._output import number, print_facts, print_json, print_table
-
-#: Coordinates whose deviations differ by more than this factor should be standardised.
-UNEQUAL = 10.0
+from ._output import counted, number, print_facts, print_json, print_table
 
 
 @click.command(
@@ -85,7 +83,7 @@ def _labels(labels: Any) -> str | None:
         return f"numbers, {_range(labels)}"
     classes, counts = np.unique(labels, return_counts=True)
     shown = ", ".join(f"{name!s} {count}" for name, count in list(zip(classes, counts, strict=True))[:10])
-    return f"{len(classes)} classes: {shown}{' ...' if len(classes) > 10 else ''}"
+    return f"{counted(len(classes), 'class', 'classes')}: {shown}{' ...' if len(classes) > 10 else ''}"
 
 
 def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:
@@ -117,14 +115,18 @@ def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:
 def _advice(facts: dict[str, Any], judged: dict[str, Any], coordinates: list[dict[str, Any]]) -> list[str]:
     """Return what to do about what was found."""
     lines = []
-    deviations = [c["deviation"] for c in coordinates]
-    if min(deviations) > 0 and max(deviations) > UNEQUAL * min(deviations):
-        lines.append("The coordinates have very different deviations: --standardize, unless their units are the same.")
+    if unequal([c["deviation"] for c in coordinates]):
+        lines.append(STANDARDIZE)
     if facts["equal measures"]:
-        lines.append(f"{facts['equal measures']} measures repeat others; cross-validation on them is too optimistic.")
+        repeated = counted(facts["equal measures"], "measure repeats another", "measures repeat others")
+        lines.append(f"{repeated}; cross-validation on such is too optimistic.")
     if judged["spectrum"] == "indefinite":
         lines.append("The Gram matrix is indefinite: --learner lssvm takes it; gram --repair clip mends it.")
-    if "median distance" in judged:
+    if judged.get("median distance") == 0:
+        lines.append(
+            "All distances are 0: this kernel does not tell the measures apart. Try another, or other columns."
+        )
+    elif "median distance" in judged:
         lines.append(f"Length scales around {judged['median distance']:.3g} are a fair start.")
     return lines
 

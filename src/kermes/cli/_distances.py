@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads
-from ._output import MATRICES, print_facts, print_json, refuse_ending, remove_store, write_matrix
+from ._output import MATRICES, print_facts, print_json, refuse_ending, remove_store, say, write_keys, write_matrix
 
 #: Measures up to which a matrix is summarised.
 LARGEST = 5000
@@ -30,7 +29,7 @@ LARGEST = 5000
 @click.option("--squared", is_flag=True, help="Squared distances.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
 @click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
-@output("Where to: .npy, .npz, .csv or .zarr.", required=True)
+@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", required=True)
 @as_json
 def distances(
     data: Path,
@@ -42,7 +41,11 @@ def distances(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Compute the distances between all measures of a file."""
+    """Compute the distances between all measures of a file.
+
+    A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
+    chunks on and above the diagonal only, its array "keys" the names of the measures.
+    """
     from .. import naming, pairwise
 
     refuse_ending(output, MATRICES)
@@ -53,17 +56,21 @@ def distances(
     D, info = pairwise(
         found.measures, divergence=naming.divergence(divergence), engine=engine, squared=squared, return_info=True
     )
-    if isinstance(D, np.ndarray):  # otherwise the engine has stored them
+    if engine.store is None:
         write_matrix(D, found.keys, found.by, "distances", output)
+    else:  # the engine has written them
+        write_keys(found.keys, output)
     summary = {
         "measures": len(found.measures),
         "pairs": info.n_evaluated,
-        "unconverged": info.n_unconverged,
+        "unconverged": _unconverged_pairs(info),
         "seconds": info.seconds,
         **_spread(D),
         "output": str(output),
     }
     _report(summary, as_json, str(found.measures))
+    if engine.store is not None:
+        say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
 
 
 @click.command(
@@ -109,17 +116,26 @@ def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: 
 
 
 def _engine(output: Path, scheduler: str | None, resume: bool) -> Any:
-    """Return the engine of the options; distances go straight to a .zarr where the engine has a store."""
+    """Return the engine of the options; distances go straight to a .zarr."""
     from .. import Engine
 
     options: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
-    if "store" in inspect.signature(Engine).parameters and output.suffix == ".zarr":
+    if output.suffix == ".zarr":
         if not resume:
             remove_store(output)  # it is here only if --force allows it
         options |= {"store": str(output), "resume": resume}
-    elif resume:
-        raise InvalidParameterError("`resume` (--resume) needs an engine with a store, which this version lacks.")
     return Engine(**options)
+
+
+def _unconverged_pairs(info: Any) -> int:
+    """Return the number of pairs whose tolerance was not reached; the matrix has each twice beside the diagonal."""
+    from ..core import status as codes
+
+    if not info.n_unconverged:
+        return 0
+    parts = np.array_split(np.arange(len(info.status)), -(-len(info.status) // 256))  # a stored matrix reads blocks
+    diagonal = np.concatenate([np.diagonal(info.status[np.ix_(rows, rows)]) for rows in parts])
+    return int(info.n_unconverged + np.count_nonzero(diagonal == codes.UNCONVERGED)) // 2
 
 
 def _spread(D: Any) -> dict[str, float]:

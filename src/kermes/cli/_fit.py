@@ -10,8 +10,9 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
+from ._hints import say_hints
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
-from ._output import print_json
+from ._output import counted, print_json
 
 
 @click.command(
@@ -43,9 +44,9 @@ def fit(
     """Fit a classifier or a regression, and save it.
 
     Length scale and regularisation are searched by cross-validation (a Gaussian process: by marginal likelihood),
-    unless the name of the kernel gives them. How the data were read is kept in the model file. By default classes are
-    learnt by a support vector machine if the kernel is proved definite, by least squares if not; numbers by a
-    Gaussian process.
+    unless the name of the kernel gives them; the score is that of the best setting, a little too good (compare has
+    nested scores). How the data were read is kept in the model file. By default classes are learnt by a support vector
+    machine if the kernel is proved definite, by least squares if not; numbers by a Gaussian process.
     """
     from .. import persistence
     from . import _learners
@@ -58,6 +59,7 @@ def fit(
         raise InvalidParameterError("`task` (--task) regression needs labels that are numbers.")
     if not as_json:
         click.echo(f"{found.measures}, {_described(labels, task)}")
+    say_hints(found, chosen=reading.columns is not None)
     started = time.perf_counter()
     fitted = _learners.fit(found.measures, labels, task, learner, kernel, seed)
     seconds = time.perf_counter() - started
@@ -91,7 +93,7 @@ def fit(
 def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     """Return what a model file keeps besides the model: how to read new data, and the task."""
     columns = {"columns": list(data.columns)} if data.columns else {}
-    return {"reading": reading.notes() | columns, "task": task}
+    return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
 
 
 def require_labels(data: Any) -> Any:
@@ -104,7 +106,7 @@ def require_labels(data: Any) -> Any:
 def _described(labels: Any, task: str) -> str:
     if task == "regression":
         return f"regression of numbers from {labels.min():g} to {labels.max():g}"
-    return f"classification into {len(np.unique(labels))} classes"
+    return f"classification into {counted(len(np.unique(labels)), 'class', 'classes')}"
 
 
 def _baseline(labels: Any, task: str) -> str:

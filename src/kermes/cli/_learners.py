@@ -70,6 +70,8 @@ def _folds(y: Any, task: str, seed: int) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if task == "regression":
+        if np.ptp(y) == 0:
+            raise UnsuitableDataError(f"all labels are equal, {y[0]:g}: there is nothing to learn.")
         if len(y) < 4:
             raise UnsuitableDataError(f"cross-validation needs four measures at least; got {len(y)}.")
         return KFold(min(5, len(y) // 2), shuffle=True, random_state=seed)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ._options import Command, as_json
-from ._output import print_json, print_table
+from ._output import number, print_json, print_table
 
 
 @click.command(
@@ -26,7 +26,8 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
 
     A name is followed by its parameters: sinkhorn:epsilon=0.4,cost=euclidean. Every divergence d is a kernel too,
     exp(-(d / length_scale)^power / 2). "Definite up to" is the largest power for which that kernel is proved positive
-    definite, on the line and in the plane; ? is unknown.
+    definite, on the line and in the plane, with the parameters shown (those of the example where one must be given);
+    "no at 2" says that it is known not to be at that power, ? is unknown.
     """
     from .. import naming
     from .._checks import choice
@@ -39,6 +40,8 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(records)
         return
+    for record in records:
+        record["definite up to"] = _powers(record)
     for kind, header in (("divergence", ("metric", "definite up to")), ("kernel", ("definite",))):
         rows = [
             (r["name"], r["summary"], _written(r["parameters"]), *(_claim(r[name]) for name in header))
@@ -64,13 +67,15 @@ def _record(kind: str, entry: Any) -> dict[str, Any]:
         "parameters": _parameters(entry),
         "example": entry.example,
     }
-    made = getattr(naming, kind)(entry.example)
+    needed = None in found["parameters"].values()
+    made = getattr(naming, kind)(entry.example if needed else entry.name)
     if kind == "kernel":
         return found | {"definite": {"line": made.is_positive_definite(1), "plane": made.is_positive_definite(2)}}
     claims = {"line": made.claims(1), "plane": made.claims(2)}
     return found | {
         "metric": {where: claim.metric for where, claim in claims.items()},
         "definite up to": {where: claim.negative_type for where, claim in claims.items()},
+        "fails at": {where: claim.fails_at for where, claim in claims.items()},
         "reason": {where: claim.reason for where, claim in claims.items()},
     }
 
@@ -96,8 +101,19 @@ def _written(parameters: dict[str, Any]) -> str:
     return ", ".join(shown)
 
 
+def _powers(record: dict[str, Any]) -> dict[str, Any]:
+    """Return up to which power a kernel is definite; where that is unknown, the power at which it fails."""
+    fails = record.get("fails at", {})
+    return {
+        where: f"no at {fails[where]:g}" if power is None and fails[where] is not None else power
+        for where, power in record.get("definite up to", {}).items()
+    }
+
+
 def _claim(claim: dict[str, Any]) -> str:
     """Return one word where line and plane agree, otherwise both."""
     words = {None: "?", True: "yes", False: "no"}
-    line, plane = (words.get(v, v) if isinstance(v, (bool, type(None))) else f"{v:g}" for v in claim.values())
-    return str(line) if line == plane else f"{line} / {plane}"
+    line, plane = (
+        words[value] if value is None or isinstance(value, bool) else number(value) for value in claim.values()
+    )
+    return line if line == plane else f"{line} / {plane}"

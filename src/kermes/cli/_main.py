@@ -77,10 +77,16 @@ def _text(error: BaseException) -> str:
 
 @contextmanager
 def _short_warnings() -> Iterator[None]:
-    """Print warnings as one line without the place in the code."""
+    """Print each warning once, as one line without the place in the code."""
+    said: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+        text, python, _rest = " ".join(str(message).split()).partition(" pairwise(")  # the rest is about Python
+        if python:
+            text += " Give a greater tol or max_iter after the name, where kermes list has them."
+        if text not in said:
+            said.add(text)
+            click.echo(f"Warning: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -88,6 +94,7 @@ def _short_warnings() -> Iterator[None]:
 
 
 @click.group(
+    "kermes",
     cls=Group,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 interrupted.",

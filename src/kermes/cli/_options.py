@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._output import refuse_existing
+from ._output import counted, refuse_existing
 
 Function = Callable[..., Any]
 
@@ -112,7 +112,9 @@ def _divided(X: Any, scale: Any) -> Any:
     from .. import Measures
 
     if X.dim != len(scale):
-        raise UnsuitableDataError(f"the data have {X.dim} coordinates, the model {len(scale)}.")
+        raise UnsuitableDataError(
+            f"the data have {counted(X.dim, 'coordinate', 'coordinates')}, the model {len(scale)}."
+        )
     packed = replace(X._packed, points=X.points / scale, support=None, atoms=None)
     return Measures(packed)
 
@@ -216,7 +218,7 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
 
     def check(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
         if value is not None and not ctx.params.get("force") and not ctx.params.get("resume"):
-            refuse_existing(value)
+            refuse_existing(value, can_resume="resume" in ctx.params)
         return value
 
     def decorate(command: Function) -> Function:

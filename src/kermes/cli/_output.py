@@ -23,8 +23,12 @@ MATRICES = (".npy", ".npz", ".csv", ".zarr")
 ROWS = (".csv", ".parquet")
 
 
-def refuse_existing(path: Path) -> None:
+def refuse_existing(path: Path, can_resume: bool = False) -> None:
     """Refuse to replace a file, and to write into a folder that is not there."""
+    if can_resume and _is_store(path):
+        raise FileExistsError(
+            f"{str(path)!r} exists; use --resume to go on with it if it is unfinished, or --force to start anew."
+        )
     if path.exists():
         raise FileExistsError(f"{str(path)!r} exists; use --force to replace it.")
     if not path.parent.exists():
@@ -35,9 +39,13 @@ def remove_store(path: Path) -> None:
     """Remove a folder of Zarr, and no other folder."""
     if not path.exists():
         return
-    if not any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
+    if not _is_store(path):
         raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder; it is left alone.")
     shutil.rmtree(path)
+
+
+def _is_store(path: Path) -> bool:
+    return any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray"))
 
 
 def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:
@@ -94,6 +102,11 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
+def counted(n: int, one: str, more: str) -> str:
+    """Return "1 class", "2 classes"."""
+    return f"{n} {one if n == 1 else more}"
+
+
 def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     """Write columns of equal length as CSV or Parquet, or print them as CSV."""
     lists = {name: np.asarray(values) for name, values in columns.items()}
@@ -128,17 +141,33 @@ def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None
                 np.save(file, matrix, allow_pickle=False)
 
 
-def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
-    """Write a zarr group with the matrix and the keys, in a folder that is renamed when it is complete."""
+def write_keys(keys: Any, path: Path) -> None:
+    """Write the names of the measures into a Zarr group, as its array ``keys``."""
+    _create_keys(_zarr().open_group(str(path), mode="r+"), keys)
+
+
+def _create_keys(group: Any, keys: Any) -> None:
+    names = np.asarray(keys)
+    kind = str if names.dtype.kind == "U" else names.dtype  # text of any length; the other kind has no standard
+    group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
+
+
+def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
         raise missing("zarr", "distributed", "Writing .zarr") from None
+    return zarr
+
+
+def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
+    """Write a zarr group with the matrix and the keys, in a folder that is renamed when it is complete."""
+    zarr = _zarr()
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         group = zarr.open_group(str(folder / "new"), mode="w")
         group.create_array(name, data=np.asarray(matrix))
-        group.attrs["keys"] = _plain(keys)
+        _create_keys(group, keys)
         remove_store(path)
         (folder / "new").rename(path)
     finally:

@@ -40,19 +40,48 @@ def predict(
 
     refuse_ending(output, ROWS)
     file = persistence.read(model)
-    reading = reading.or_else(file.notes.get("reading", {}), data)
-    found = reading.read(data)
+    _refuse_other_reading(reading, file.notes, data)
+    found = reading.or_else(file.notes.get("reading", {}), data).read(data)
+    _refuse_other_kind(found.kind, file.notes, data)
     columns = {found.by: found.keys} | _predictions(file.model, found.measures, proba, std)
     if as_json:
         names = list(columns)
         rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
         print_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
+    if output is not None or not as_json:
         write_rows(columns, output)
     if found.labels is not None:
         say(_score(columns["prediction"], found.labels))
     if output is not None:
         say(f"{len(found.measures)} predictions written to {output}")
+
+
+def _refuse_other_reading(reading: Reading, notes: dict[str, Any], data: Path) -> None:
+    """Refuse, before the data are read, options that would give the model other coordinates than it knows."""
+    from ..files import is_table
+
+    if reading.standardize:
+        raise InvalidParameterError(
+            "`standardize` (--standardize) is for fit: the model divides new data as it divided its own."
+        )
+    if is_table(data):
+        _refuse_other_kind("table", notes, data)
+    known = tuple(notes.get("reading", {}).get("columns") or ())
+    if known and reading.columns is not None and reading.columns != known:
+        raise InvalidParameterError(
+            f"`columns` (--columns) are {', '.join(reading.columns)}, the model was fitted with {', '.join(known)}, in "
+            "this order. Leave --columns out, or rename the columns of the file."
+        )
+
+
+def _refuse_other_kind(kind: str, notes: dict[str, Any], data: Path) -> None:
+    """Refuse images for a model of tables, and tables for one of images; saved measures may come from either."""
+    words = {"table": "a table", "images": "images"}
+    known = notes.get("kind")
+    if kind != known and kind in words and known in words:
+        raise InvalidParameterError(
+            f"{data.name!r} holds {words[kind]}, but the model was fitted to {words[known]}; give it data of that kind."
+        )
 
 
 def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
@@ -62,14 +91,14 @@ def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
         raise InvalidParameterError(f"the model file holds {type(model).__name__}, which does not predict.")
     if proba:
         if not hasattr(model, "predict_proba"):
-            raise InvalidParameterError(f"{type(model).__name__} has no probabilities; fit with --learner gp for them.")
+            raise InvalidParameterError("this model has no probabilities; fit with --learner gp for them (classes).")
         columns |= {f"p_{name}": p for name, p in zip(model.classes_, model.predict_proba(X).T, strict=True)}
     if not std:
         return columns | {"prediction": model.predict(X)}
     try:
         prediction, deviation = model.predict(X, return_std=True)
     except TypeError:
-        raise InvalidParameterError(f"{type(model).__name__} has no deviations; fit with --learner gp.") from None
+        raise InvalidParameterError("this model has no deviations; fit with --learner gp for them (numbers).") from None
     return columns | {"std": deviation, "prediction": prediction}
 
 

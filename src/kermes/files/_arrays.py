@@ -25,17 +25,17 @@ def read_npz(
     arrays = _npz(path)
     labels = _pick_labels(arrays, label, path)
     if "kermes_format" in arrays:
-        X = Measures.load(path)
+        X, kind = Measures.load(path), "measures"
     else:
-        X = stack(_pick_images(arrays, path), threshold, binary, spacing, invert)
+        X, kind = stack(_pick_images(arrays, path), threshold, binary, spacing, invert), "images"
     if labels is not None and labels.shape != (len(X),):
         raise InvalidFileError(f"{str(path)!r} has labels of shape {labels.shape} for {len(X)} measures.")
-    return Data(X, labels)
+    return Data(X, labels, kind=kind)
 
 
 def read_stack(path: Path, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Data:
     """Read the images of an ``.npy`` or IDX file."""
-    return Data(stack(_array(path), threshold, binary, spacing, invert))
+    return Data(stack(_array(path), threshold, binary, spacing, invert), kind="images")
 
 
 def read_labels(path: Path) -> AnyArray:

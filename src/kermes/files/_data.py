@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ __all__ = ["Data", "is_table", "read", "write"]
 #: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 IDX = ("-ubyte", ".idx")
+#: Labels in lower case that say that there is none.
+NO_LABEL = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 KINDS = "a table (.csv, .tsv, .parquet), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder of images"
 
 
@@ -36,12 +38,15 @@ class Data:
         What the keys are called: the column that names the measures, or 'measure'.
     columns : tuple of str
         Names of the coordinates.
+    kind : 'table', 'images' or 'measures'
+        What the file holds; 'measures' is what ``Measures.save`` wrote.
     """
 
     measures: Measures
     labels: AnyArray | None = None
     by: str = "measure"
     columns: tuple[str, ...] = ()
+    kind: str = "measures"
 
     @property
     def keys(self) -> AnyArray:
@@ -124,7 +129,10 @@ def read(
             data = _arrays.read_stack(source, *stack)
         else:
             raise InvalidFileError(f"{source.name!r} has an ending that says nothing; give {KINDS}.")
-    return data if labels is None else _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+    if labels is not None:
+        data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+    _require_all_labels(data)
+    return data
 
 
 def write(data: Data, path: str | os.PathLike[str]) -> None:
@@ -174,10 +182,25 @@ def _refuse(options: dict[str, Any], reason: str) -> None:
             raise InvalidParameterError(f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {reason}.")
 
 
+def without_label(labels: AnyArray) -> AnyArray:
+    """Return where a label is missing: not a number, or text that stands for nothing."""
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind not in "OUT":
+        return np.zeros(labels.shape, dtype=bool)
+    return np.array([isinstance(label, str) and label.strip().casefold() in NO_LABEL for label in labels.tolist()])
+
+
+def _require_all_labels(data: Data) -> None:
+    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_label(data.labels)
+    if gaps.any():
+        raise InvalidFileError(f"measure {data.keys[gaps.argmax()]!s} has no label; leave it out or label it.")
+
+
 def _labelled(data: Data, labels: AnyArray, name: str) -> Data:
     if labels.shape != (len(data.measures),):
         raise InvalidFileError(
             f"{name!r} holds {labels.shape[0] if labels.ndim == 1 else labels.shape} labels for {len(data.measures)} "
             "measures; give one for each."
         )
-    return Data(data.measures, labels, data.by, data.columns)
+    return replace(data, labels=labels)

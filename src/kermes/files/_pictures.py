@@ -35,7 +35,7 @@ def read(folder: Path, threshold: float | None, binary: bool, spacing: str | flo
     X = stack(np.stack(grey), threshold, binary, spacing, invert)
     keys = np.array([path.relative_to(folder).as_posix() for path in paths])
     labels = np.array([path.parent.name for path in paths]) if classes else None
-    return Data(Measures(replace(X._packed, keys=keys)), labels, "image")
+    return Data(Measures(replace(X._packed, keys=keys)), labels, "image", kind="images")
 
 
 def _images(folder: Path) -> list[Path]:

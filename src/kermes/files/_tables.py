@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import numpy as np
 from .._checks import missing
 from .._typing import AnyArray
 from ..core import ragged
-from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
+from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._frame import groups, require_column
-from ._data import Data
+from ..measures._frame import empty_cells, groups, listed, require_column
+from ._data import Data, without_label
 
 
 def read(
@@ -33,16 +34,15 @@ def read(
     if by is None:
         raise InvalidParameterError(
             f"{path.name!r} is a table: `by` (--by) must name the column that tells its measures apart, one of "
-            f"{', '.join(table.columns)}."
+            f"{listed(table)}."
         )
     for name in [by, *(columns or ()), *([] if weights is None else [weights]), *([] if label is None else [label])]:
         require_column(table, name)
     if columns is None:
         columns = _coordinates(table, {by, weights, label})
-    if drop_missing:
-        table = _complete(table, [*columns, *([] if weights is None else [weights])])
+    table = _complete(table, by, [*columns, *([] if weights is None else [weights])], drop_missing)
     X = Measures.from_frame(table.to_native(), by, list(columns), weights)
-    return Data(X, None if label is None else _labels(table, by, label), by, tuple(columns))
+    return Data(X, None if label is None else _labels(table, by, label), by, tuple(columns), "table")
 
 
 def write_csv(data: Data, path: Path) -> None:
@@ -125,36 +125,50 @@ def _coordinates(table: Any, used: set[str | None]) -> list[str]:
     """Return the columns of numbers that have no other use."""
     found = [name for name in table.columns if name not in used and table[name].dtype.is_numeric()]
     if not found:
-        raise InvalidMeasureError(
-            f"no column of numbers is left for the coordinates; the table has {', '.join(table.columns)}."
-        )
+        raise InvalidMeasureError(f"no column of numbers is left for the coordinates; the table has {listed(table)}.")
     return found
 
 
-def _complete(table: Any, names: Sequence[str]) -> Any:
-    """Return the rows that have all these numbers."""
+def _complete(table: Any, by: str, names: Sequence[str], drop: bool) -> Any:
+    """Return the rows that have all these numbers; refuse the others, or drop them."""
     kept = np.ones(len(table), dtype=bool)
     for name in names:
-        if table[name].dtype.is_numeric():
-            kept &= np.isfinite(np.asarray(table[name].cast(nw.Float64).to_numpy(), dtype=np.float64))
+        if not table[name].dtype.is_numeric():
+            continue
+        finite = np.isfinite(np.asarray(table[name].cast(nw.Float64).to_numpy(), dtype=np.float64))
+        if not drop and not finite.all():
+            row = int(finite.argmin())
+            raise InvalidMeasureError(
+                f"measure {table[by].to_list()[row]!s} has no finite number in the column {name!r} (row {row}); drop "
+                "such rows with --drop-missing (drop_missing=True), or fill them in."
+            )
+        kept &= finite
+    if kept.all():
+        return table
     if not kept.any():
         raise InvalidMeasureError("every row lacks a number; no measure is left.")
-    return table.filter(kept.tolist())
+    left = table.filter(kept.tolist())
+    _warn_of_lost(list(dict.fromkeys(table[by].to_list())), set(left[by].to_list()))
+    return left
+
+
+def _warn_of_lost(before: list[Any], after: set[Any]) -> None:
+    lost = [str(key) for key in before if key not in after]
+    if lost:
+        shown = ", ".join(lost[:10]) + (" ..." if len(lost) > 10 else "")
+        what = "1 measure has" if len(lost) == 1 else f"{len(lost)} measures have"
+        warnings.warn(f"{what} no complete row and no place in the result: {shown}.", KermesWarning, stacklevel=2)
 
 
 def _labels(table: Any, by: str, label: str) -> AnyArray:
     """Return the label of each group, in the order of the groups."""
     keys, codes = groups(table, by)
-    column = table[label]
-    values = np.asarray(column.to_numpy())
-    gaps = np.asarray(column.is_null().to_numpy(), dtype=bool)
-    if values.dtype.kind == "f":
-        gaps |= np.isnan(values)
+    values = np.asarray(table[label].to_numpy())
+    gaps = empty_cells(table[label]) | without_label(values)
     if gaps.any():
         row = int(np.flatnonzero(gaps)[0])
         raise InvalidMeasureError(
-            f"measure {keys[codes[row]]!s} has no value in the column {label!r} (row {row}); every measure needs a "
-            "label."
+            f"measure {keys[codes[row]]!s} has no label in the column {label!r} (row {row}); leave it out or label it."
         )
     values = values.astype(str) if values.dtype == object else values
     first = np.unique(codes, return_index=True)[1]

@@ -47,8 +47,9 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
 def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     """Return the distinct values of ``by`` in order of appearance, and the group number of each row."""
     column = table[by]
-    if column.is_null().any():
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+    gaps = empty_cells(column)
+    if gaps.any():
+        row = int(np.flatnonzero(gaps)[0])
         raise InvalidMeasureError(
             f"row {row} has no value in the column {by!r}; every row must belong to a measure. Drop such rows."
         )
@@ -68,13 +69,29 @@ def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
     return unique[np.argsort(first)], rank[inverse]
 
 
+def empty_cells(column: Any) -> AnyArray:
+    """Return where a column has no value: null, not a number, or text without a letter."""
+    gaps = np.array(column.is_null().to_numpy(), dtype=bool)
+    values = np.asarray(column.to_numpy())
+    if values.dtype.kind == "f":
+        gaps |= np.isnan(values)
+    elif values.dtype.kind in "OUT":
+        gaps |= [isinstance(value, str) and not value.strip() for value in values.tolist()]
+    return gaps
+
+
 def require_column(table: Any, name: str) -> None:
     if name in table.columns:
         return
     by_lower_case = {column.lower(): column for column in table.columns}
     close = [by_lower_case[match] for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)]
     guess = f" Did you mean {close[0]!r}?" if close else ""
-    raise InvalidMeasureError(f"there is no column {name!r}; the table has {', '.join(table.columns)}.{guess}")
+    raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(table)}.{guess}")
+
+
+def listed(table: Any) -> str:
+    """Return the names of the columns; one without a name, such as an index that pandas wrote, as ''."""
+    return ", ".join(name or "''" for name in map(str, table.columns))
 
 
 def _column(table: Any, name: str) -> FloatArray:

@@ -1,0 +1,42 @@
+"""What commands say about data before they learn from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import ragged
+from ._output import say
+
+#: Coordinates whose deviations differ by more than this factor should be standardised.
+UNEQUAL = 10.0
+STANDARDIZE = "The coordinates have very different deviations: --standardize, unless their units are the same."
+
+
+def say_hints(data: Any, chosen: bool) -> None:
+    """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
+    if data.columns and not chosen:
+        say(f"Coordinates: {', '.join(name or repr(name) for name in data.columns)} (choose others with --columns)")
+        constant = [name or repr(name) for name in constant_columns(data)]
+        if constant:
+            say(
+                f"Warning: {', '.join(constant)}: the same in all rows of each measure, so likely a label or a number "
+                "of the measure; name the coordinates with --columns."
+            )
+    if unequal(data.measures.points.std(axis=0)):
+        say(f"Hint: {STANDARDIZE}")
+
+
+def unequal(deviations: Any) -> bool:
+    """Whether coordinates have scales so different that one of them decides all distances."""
+    return bool(min(deviations) > 0 and max(deviations) > UNEQUAL * min(deviations))
+
+
+def constant_columns(data: Any) -> list[str]:
+    """Return the coordinates that do not change within any measure, where some measure has two atoms."""
+    X = data.measures
+    if X.sizes.max() < 2:
+        return []
+    constant = (X.points == X.points[X.offsets[:-1]][ragged.owners(X.offsets)]).all(axis=0)
+    return [data.columns[i] for i in np.flatnonzero(constant)]
