@@ -168,6 +168,12 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         for panel, label in zip(panels[:, column], ("seconds", "peak memory, GiB"), strict=True):
             panel.set(xlabel=name, ylabel=label)
             panel.grid(alpha=0.3)
+    for panel in panels[:, 1]:
+        panel.set_xticks(SUPPORT, [str(m) for m in SUPPORT])
+        panel.minorticks_off()
+    for panel in panels[1]:
+        panel.set_yscale("linear")
+        panel.set_ylim(bottom=0)
     figure.savefig(path)
 
 
