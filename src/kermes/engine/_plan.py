@@ -22,7 +22,7 @@ SMALLEST_SIDE = 16
 #: Pairs that some cores advance together; sides are multiples of it.
 LANES = 8
 #: Chunks along the longer side of a store or a cluster's work, if they need not be larger or smaller ...
-CHUNKS_PER_SIDE = 32
+CHUNKS_PER_SIDE = 16
 #: ... a chunk takes a second or two: what a killed run loses per worker ...
 TILES_PER_CHUNK_SIDE = 4
 #: ... and has at most 8 MB, and where tiles are strips, at least so many rows.
