@@ -262,7 +262,7 @@ class Stubborn(ClassifierMixin, BaseEstimator):
         raise self.error
 
     def predict(self, X):
-        raise NotImplementedError
+        raise AssertionError("nothing was fitted: nobody should ask")
 
 
 def test_an_interrupt_carries_what_was_finished():

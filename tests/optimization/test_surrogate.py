@@ -84,3 +84,11 @@ def test_constant_values_and_close_points_are_no_trouble(name):
     at = posterior.predict_with_slopes(close)
     assert all(np.isfinite(part).all() for part in at)
     assert (at.std > 0).all()
+
+
+def test_slopes_in_the_unit_of_the_posterior():
+    A = np.random.default_rng(0).dirichlet(np.ones(3), size=6)
+    squares = WassersteinSurrogate().fit(A, A[:, 0], None, False, 0).squares
+    values, slopes = squares.with_slopes(A[:2], A)
+    assert_allclose(squares(A[:2], A), values)
+    assert_allclose(squares.slopes(A[:2], A), slopes)

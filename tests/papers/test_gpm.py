@@ -229,7 +229,7 @@ def test_recorded_errors_are_held_against():
 def test_recorded_failures_are_the_published_ones():
     published = data.read_reference()
     if not published:
-        pytest.skip("the published table is not here")
+        pytest.skip("needs gp_on_measures/reference.csv, which is not ours to ship; KERMES_DATA names its folder")
     for problem, values in run.expected()["paper"]["failed"].items():
         assert values == published[problem]["wse_mle failed_percent"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ __all__ = ["StreamingLSSVMClassifier", "StreamingLSSVMRegressor"]
 CORE = 200
 
 
-class _Streaming(MeasureEstimator):
+class _Streaming(MeasureEstimator, ABC):
     """Features of portions, of which only moments are kept; weights are solved for when they are first asked for."""
 
     features: Any
@@ -51,8 +52,9 @@ class _Streaming(MeasureEstimator):
             self._weights = self._solve(positive(self.gamma, "gamma"))
         return self._weights
 
+    @abstractmethod
     def _solve(self, gamma: float) -> tuple[FloatArray, FloatArray]:
-        raise NotImplementedError
+        """Return weights (n_features, n_machines) and intercepts (n_machines,) from the moments."""
 
     def _start(self, X: Measures) -> int:
         """Fit the features on X and return how many there are."""

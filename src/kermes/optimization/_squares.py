@@ -7,6 +7,7 @@ defined up to a constant, since weights add up to 1.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,16 +24,16 @@ from ..measures import Measures
 __all__ = ["Euclid", "Line", "Squares", "Table", "Uniform", "transport_squares"]
 
 
-class Squares:
+class Squares(ABC):
     """Base of the squared distances."""
 
+    @abstractmethod
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the squared distances (n, k)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return their gradients in the rows of A, (n, k, m)."""
-        raise NotImplementedError
 
     def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both."""

@@ -5,6 +5,7 @@ All are for *minimisation*, and greater is better.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,9 +30,10 @@ class Worth(NamedTuple):
     by_std: FloatArray
 
 
-class Acquisition:
+class Acquisition(ABC):
     """Base of the acquisitions: frozen parameters, and :meth:`worth`."""
 
+    @abstractmethod
     def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
         """Return scores to maximise, and their derivatives.
 
@@ -42,7 +44,6 @@ class Acquisition:
         best : float
             The least mean at evaluated points.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -106,7 +107,7 @@ class Posterior:
         return mean, np.sqrt(variance) * self._scale, solved
 
 
-class Surrogate:
+class Surrogate(ABC):
     """Base of the surrogates: frozen parameters, and :meth:`fit`.
 
     They keep quiet about values that are all equal (the standard deviation then says where nothing is known) and about
@@ -138,11 +139,13 @@ class Surrogate:
             unit = _unit(y)
             return replace(self._fit(A, y / unit, points, noise, seed), unit=unit)
 
+    @abstractmethod
     def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
-        raise NotImplementedError
+        """Fit to values of size 1; the parameters are those of :meth:`fit`."""
 
     def check(self, points: FloatArray | None, m: int) -> None:
         """Refuse a support that the surrogate cannot work with."""
+        return  # weights alone need none
 
 
 @dataclass(frozen=True)
@@ -246,6 +249,10 @@ class _Scaled(Squares):
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the squared distances (n, k)."""
         return self.factor * self.squares(A, B)
+
+    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return their gradients in the rows of A, (n, k, m)."""
+        return self.factor * self.squares.slopes(A, B)
 
     def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both."""

@@ -10,11 +10,10 @@ import numpy as np
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ._axes import panels
+from ._classes import PALETTE
 
 __all__ = ["regret"]
 
-# From the palette of Okabe and Ito: told apart by everybody.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#999999", "#CC79A7", "#E69F00")
 #: Regrets below this are drawn here: the axis is logarithmic.
 LEAST = 1e-8
 
@@ -49,7 +48,7 @@ def regret(curves: Mapping[str, Mapping[str, FloatArray]], axes: Any = None) -> 
     figure, cells = panels(1, len(curves), axes, ratio=1.0, text=0.8)
     for cell, (problem, group) in zip(cells[0], curves.items(), strict=True):
         for method, values in group.items():
-            colour = COLOURS[methods.index(method) % len(COLOURS)]
+            colour = PALETTE[methods.index(method) % len(PALETTE)]
             low, middle, high = np.maximum(np.quantile(np.atleast_2d(values), [0.25, 0.5, 0.75], axis=0), LEAST)
             calls = np.arange(1, len(middle) + 1)
             cell.fill_between(calls, low, high, color=colour, alpha=0.2, linewidth=0)

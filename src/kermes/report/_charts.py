@@ -9,10 +9,8 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray
 
-__all__ = ["COLOURS", "regression_chart", "sample_map", "spectrum_chart"]
+__all__ = ["regression_chart", "sample_map", "spectrum_chart"]
 
-#: Okabe and Ito's colours, told apart by colour-blind eyes; they repeat after eight.
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#999999")
 WIDTH, HEIGHT, MARGIN = 640, 420, 58
 
 

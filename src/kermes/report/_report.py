@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import squareform
 
 from .._atomic import whole
 from .._typing import AnyArray, FloatArray, IndexArray
+from ..clustering import HierarchicalClustering
 from ..definiteness import spectrum
 from ..inspection import data_map
 from ..measures import Measures
@@ -124,6 +123,7 @@ class Report:
         wrong = self._wrong()[shown]
         texts = [self._text(i) for i in shown]
         plane = data_map(D, "precomputed")
+        tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
         first = "wrong predictions" if self.task == "classification" else "the largest errors"
         if self.task == "classification":
             map_html, rings = sections.class_map(plane.coordinates, y, texts, wrong), "Wrongly predicted: with a ring. "
@@ -137,7 +137,7 @@ class Report:
             note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
         return [
             Section("Map of the samples", map_html + note + sections.sample_pictures(X)),
-            Section("Distances", sections.heat_map(D, _order(D), texts, self.divergence)),
+            Section("Distances", sections.heat_map(D, tree.leaves_, texts, self.divergence)),
             Section(
                 "Nearest neighbours",
                 f'<p class="note">A sample, and those nearest to it; {first} come first.</p>'
@@ -166,14 +166,6 @@ class Report:
 
 def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _order(D: FloatArray) -> IndexArray:
-    """Return an order in which near samples are neighbours: the leaves of a tree of average linkage."""
-    if len(D) < 3:
-        return np.arange(len(D))
-    flat = squareform(D, checks=False)
-    return np.asarray(leaves_list(optimal_leaf_ordering(linkage(flat, "average"), flat)), dtype=np.intp)
 
 
 def _gallery(wrong: AnyArray) -> IndexArray:

@@ -13,7 +13,8 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..definiteness import Spectrum
 from ..measures import Measures
 from ..measures._html import thumbnails
-from ._charts import COLOURS, regression_chart, sample_map, spectrum_chart
+from ..plot._classes import CLASS_PALETTE
+from ._charts import regression_chart, sample_map, spectrum_chart
 from ._entry import Entry
 from ._png import data_uri, heat
 
@@ -127,9 +128,9 @@ def sample_pictures(X: Measures) -> str:
 def class_map(plane: FloatArray, y: AnyArray, texts: Sequence[str], wrong: AnyArray) -> str:
     """Return the map of the samples, a colour for each class."""
     classes, codes = np.unique(y, return_inverse=True)
-    colours = [COLOURS[c % len(COLOURS)] for c in codes]
+    colours = [CLASS_PALETTE[c % len(CLASS_PALETTE)] for c in codes]
     legend = "".join(
-        f'<span><b style="background:{COLOURS[c % len(COLOURS)]}"></b>{escape(str(name))}</span>'
+        f'<span><b style="background:{CLASS_PALETTE[c % len(CLASS_PALETTE)]}"></b>{escape(str(name))}</span>'
         for c, name in enumerate(classes[:MOST_CLASSES])
     )
     names = [str(name) for name in y]
