@@ -7,7 +7,7 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 
 from __future__ import annotations
 
-from ._base import Claims, Divergence
+from ._base import Claims, Divergence, Route, Tile
 from ._catalogue import Claimed, catalogue, claims, claims_markdown
 from .bhattacharyya import Bhattacharyya
 from .euclidean import Euclidean
@@ -41,8 +41,10 @@ __all__ = [
     "JensenDifference",
     "JensenShannon",
     "Precomputed",
+    "Route",
     "Sinkhorn",
     "SlicedWasserstein",
+    "Tile",
     "Wasserstein",
     "catalogue",
     "claims",

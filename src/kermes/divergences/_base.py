@@ -1,10 +1,11 @@
-"""What a divergence is: parameters, claims, ``prepare`` once per measure, ``tile`` per block of pairs."""
+"""What a divergence is: parameters, claims, and a route for the collections at hand."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import PointKernel
 from ..measures import Measures
 
-__all__ = ["Claims", "Divergence"]
+__all__ = ["Claims", "Divergence", "Route", "Tile"]
 
 
 @dataclass(frozen=True)
@@ -42,29 +43,77 @@ class Claims:
     fails_at: float | None = None
 
 
-class Divergence(Frozen, ABC):
+class Tile(NamedTuple):
+    """What a block of pairs comes to.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows, cols)
+        d**power of each pair.
+    status : ndarray of uint8, optional
+        The codes of :mod:`kermes.core.status`; None means that all went well.
+    error : ndarray, optional
+        Estimated absolute error of each value; None means that values are exact up to rounding.
+    """
+
+    values: FloatArray
+    status: StatusArray | None = None
+    error: FloatArray | None = None
+
+
+class Route:
+    """One way to compute the pairs of two collections; chosen by :meth:`Divergence.route`.
+
+    The engine calls :meth:`prepare` once per collection and :meth:`tile` for every block of pairs, the latter from
+    several threads at once: it must not write to what ``prepare`` returned.
+    """
+
+    def prepare(self, X: Measures) -> Any:
+        """Do the work that belongs to each measure alone; the result is read by many threads."""
+        raise TypeError(f"{type(self).__name__} must define prepare(X) and tile(A, B, rows, cols, triangle), or route.")
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return d**power between prepared measures ``rows`` of A and ``cols`` of B.
+
+        With ``triangle`` only the entries above the diagonal are read.
+        """
+        raise TypeError(f"{type(self).__name__} must define prepare(X) and tile(A, B, rows, cols, triangle), or route.")
+
+    def work(self, X: Measures, Y: Measures, *_: Any) -> float:
+        """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
+        return float(X.sizes.mean() + Y.sizes.mean())
+
+    def row_work(self, X: Measures, Y: Measures) -> float:
+        """Return what each row of a tile costs once, whatever its columns; with it tiles are wide strips.
+
+        The tile with ``triangle`` then has more columns than rows: its first columns are its rows.
+        """
+        return 0.0
+
+
+class Divergence(Frozen, Route, ABC):
     """Base of all divergences: frozen values that compare and hash by their parameters.
 
-    A subclass is a frozen dataclass. The engine calls, in this order, :meth:`context` once per run,
-    :meth:`prepare` once per collection, and :meth:`tile` for every block of pairs, the latter from
-    several threads at once. Masses are normalised to 1 by every divergence.
+    A subclass is a frozen dataclass. One that knows a single way to compute its pairs is its own route: it defines
+    :meth:`prepare` and :meth:`tile`. One that knows several chooses among them in :meth:`route`. Masses are normalised
+    to 1 by every divergence.
 
     Searches reach the parameters, ``divergence__ground__sigma``: :meth:`with_params` makes the changed value.
     """
 
     @property
     def power(self) -> float:
-        """``tile`` returns d**power: 2 for a divergence that is naturally squared, p for W_p^p."""
+        """Tiles hold d**power: 2 for a divergence that is naturally squared, p for W_p^p."""
         return 2.0
 
     @property
     def biased(self) -> bool:
-        """Whether ``tile`` gives equal measures a value other than 0; the engine then sets it to 0."""
+        """Whether tiles give equal measures a value other than 0; the engine then sets it to 0."""
         return False
 
     @property
     def signed(self) -> bool:
-        """Whether ``tile`` may return values below 0 that are not rounding."""
+        """Whether tiles may hold values below 0 that are not rounding."""
         return False
 
     @property
@@ -79,34 +128,44 @@ class Divergence(Frozen, ABC):
     def check(self, X: Measures) -> None:
         """Raise :class:`UnsuitableDataError` if measures like these cannot be compared."""
 
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Return how the pairs of X and Y are computed: by default by this divergence itself."""
+        if "context" in inspect.signature(self.prepare).parameters:
+            return _ByContext(self, self.context(X, Y))  # type: ignore[attr-defined]
+        return self
+
     def context(self, X: Measures, Y: Measures) -> Any:
-        """Return what all measures of one run share: a common support, a route; None by default."""
+        """Transitional."""
         return None
 
-    @abstractmethod
-    def prepare(self, X: Measures, context: Any) -> Any:
-        """Do the work that belongs to each measure alone; the result is read by many threads."""
 
-    @abstractmethod
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray | None]:
-        """Return d**power between prepared measures ``rows`` of A and ``cols`` of B, and their status.
+class _ByContext(Route):
+    """Transitional: the old form, context + prepare(X, context), as a route."""
 
-        With ``triangle`` only the entries above the diagonal are read. A status of None means that
-        all went well.
-        """
+    def __init__(self, divergence: Any, context: Any) -> None:
+        self.divergence, self.context = divergence, context
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
-        return float(X.sizes.mean() + Y.sizes.mean())
+    def prepare(self, X: Measures) -> Any:
+        return self.divergence.prepare(X, self.context)
 
-    def row_work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """Return what each row of a tile costs once, whatever its columns; with it tiles are wide strips.
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        return Tile(*self.divergence.tile(A, B, rows, cols, triangle))
 
-        The tile with ``triangle`` then has more columns than rows: its first columns are its rows.
-        """
-        return 0.0
+    def work(self, X: Measures, Y: Measures) -> float:
+        if "context" in inspect.signature(self.divergence.work).parameters:
+            return float(self.divergence.work(X, Y, self.context))
+        return float(self.divergence.work(X, Y))
+
+    def row_work(self, X: Measures, Y: Measures) -> float:
+        if "context" in inspect.signature(self.divergence.row_work).parameters:
+            return float(self.divergence.row_work(X, Y, self.context))
+        return float(self.divergence.row_work(X, Y))
+
+    def values(self, A: Any) -> FloatArray:
+        return self.divergence.values(A)
+
+    def mean_values(self, *arguments: Any) -> FloatArray:
+        return self.divergence.mean_values(*arguments)
 
 
 def require_same_dim(X: Measures, Y: Measures) -> None:

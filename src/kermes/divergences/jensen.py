@@ -45,7 +45,8 @@ class Jensen(Divergence):
     def concentration(self, X: Measures) -> FloatArray:
         """Return h of each measure of X, (n,), masses normalised to 1."""
         self.check(X)
-        return self.values(self.prepare(X, self.context(X, X)))
+        route: Any = self.route(X, X)
+        return np.asarray(route.values(route.prepare(X)))
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
         """Return whether exp(-t J) is proved positive definite for measures on R^dim; None if unknown."""

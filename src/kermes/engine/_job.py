@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
-from ..divergences import Divergence
+from ..divergences import Divergence, Route, Tile
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from . import _plan
@@ -28,6 +28,7 @@ class Job:
     """
 
     divergence: Divergence
+    route: Route
     A: Any
     B: Any
     same: tuple[IndexArray, IndexArray] | None
@@ -39,13 +40,12 @@ class Job:
     @classmethod
     def prepare(cls, divergence: Divergence, X: Measures, Y: Measures, same_rows: bool = False) -> Job:
         """Do the work that belongs to each measure alone. With ``same_rows`` equal row numbers are equal measures."""
-        context = divergence.context(X, Y)
+        route = divergence.route(X, Y)
         with ONE_THREAD:  # the matrices of one measure are small: threads would only wait
-            A = divergence.prepare(X, context)
-            B = A if Y is X else divergence.prepare(Y, context)
+            A = route.prepare(X)
+            B = A if Y is X else route.prepare(Y)
         same = X.twins(Y) if divergence.biased else (X.rows, Y.rows) if same_rows else None
-        work = divergence.work(X, Y, context)
-        return cls(divergence, A, B, same, X.rows, Y.rows, work, divergence.row_work(X, Y, context))
+        return cls(divergence, route, A, B, same, X.rows, Y.rows, route.work(X, Y), route.row_work(X, Y))
 
     def tile_shape(self, block: _plan.Block, side: int | None) -> tuple[int, int]:
         """Return the shape of the tiles of a block: squares of ``side``, or by the cost of a pair."""
@@ -72,7 +72,7 @@ class Job:
         return (_mirror(values), _mirror(status)) if portion.triangle else (values, status)
 
     def _tile(self, rows: IndexArray, cols: IndexArray, triangle: bool) -> Answer:
-        answer = self.divergence.tile(self.A, self.B, rows, cols, triangle)
+        answer = self.route.tile(self.A, self.B, rows, cols, triangle)
         values, status = _checked(answer, (len(rows), len(cols)), self.divergence)
         if self.same is not None:  # equal measures are at distance 0, wherever they come from
             values[self.same[0][rows][:, None] == self.same[1][cols][None]] = 0.0
@@ -94,13 +94,13 @@ class Job:
 
 def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> Answer:
     """Return values and status of a tile, or say what a divergence of one's own got wrong."""
-    if not isinstance(answer, tuple) or len(answer) != 2 or np.shape(answer[0]) != shape:
+    if not isinstance(answer, Tile) or np.shape(answer.values) != shape:
         raise InvalidParameterError(
-            f"{type(divergence).__name__}.tile must return (values, status) with values of shape {shape}, and status "
-            "of the same shape or None."
+            f"{type(divergence).__name__}.tile must return Tile(values, status=None, error=None) with values of shape "
+            f"{shape}, and status and error of the same shape or None."
         )
-    values, status = answer
-    return values, np.zeros(shape, dtype=np.uint8) if status is None else status
+    status = answer.status
+    return answer.values, np.zeros(shape, dtype=np.uint8) if status is None else status
 
 
 def _mirror(values: Any) -> Any:

@@ -24,14 +24,14 @@ class DistanceRows:
         require_same_dim(Y, X)
         divergence.check(Y)
         self._divergence = divergence
-        context = divergence.context(Y, X)
-        self._A, self._B = divergence.prepare(Y, context), divergence.prepare(X, context)
+        self._route = divergence.route(Y, X)
+        self._A, self._B = self._route.prepare(Y), self._route.prepare(X)
         self._twins = Y.twins(X) if divergence.biased else None
         self._unconverged, self._lock = 0, threading.Lock()
 
     def __call__(self, row: int, cols: IndexArray) -> FloatArray:
         """Return the distances between Y[row] and X[cols]."""
-        values, status = self._divergence.tile(self._A, self._B, np.array([row]), cols, False)
+        values, status, _ = self._route.tile(self._A, self._B, np.array([row]), cols, False)
         distances = np.maximum(values[0], 0.0)
         if self._twins is not None:  # equal measures are at distance 0, wherever they come from
             distances[self._twins[1][cols] == self._twins[0][row]] = 0.0

@@ -157,9 +157,9 @@ def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
 def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:
     """Return W_2^2 without an engine: batches of candidates are small, and met once."""
     X, Y = (Measures.from_histograms(weights, support) for weights in (A, B))
-    route = divergence.context(X, Y)
-    left, right = divergence.prepare(X, route), divergence.prepare(Y, route)
-    values, status = divergence.tile(left, right, np.arange(len(A)), np.arange(len(B)), False)
+    route = divergence.route(X, Y)
+    left, right = route.prepare(X), route.prepare(Y)
+    values, status, _ = route.tile(left, right, np.arange(len(A)), np.arange(len(B)), False)
     if status is not None and status.any():
         i, j = np.argwhere(status)[0]
         raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
