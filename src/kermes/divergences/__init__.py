@@ -16,7 +16,7 @@ from .family import Family
 from .gaussian_kl import GaussianKL
 from .gaussian_wasserstein import GaussianWasserstein
 from .generalized_variance import GeneralizedVariance
-from .jensen import Functional, Jensen, JensenDifference
+from .jensen import Functional, Jensen, JensenDifference, JensenRoute
 from .jensen_shannon import JensenShannon
 from .mmd import MMD
 from .precomputed import Precomputed
@@ -39,6 +39,7 @@ __all__ = [
     "GeneralizedVariance",
     "Jensen",
     "JensenDifference",
+    "JensenRoute",
     "JensenShannon",
     "Precomputed",
     "Route",

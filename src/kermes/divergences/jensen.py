@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -12,12 +12,42 @@ from .._params import Frozen
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile
 
-__all__ = ["Functional", "Jensen", "JensenDifference"]
+__all__ = ["Functional", "Jensen", "JensenDifference", "JensenRoute"]
 
 
-class Jensen(Divergence):
+class JensenRoute(Route):
+    """A route to Jensen differences: ``prepare``, h of each measure, and h of the mean of two.
+
+    Where a formula for the difference rounds better than the difference of two values, a route defines ``tile``
+    instead of :meth:`mean_values`.
+    """
+
+    def values(self, A: Any) -> FloatArray:
+        """Return h of each prepared measure, (n,)."""
+        raise self._lacking()
+
+    def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        """Return h((mu + nu) / 2) between prepared measures ``rows`` of A and ``cols`` of B."""
+        raise self._lacking()
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return J = d^2."""
+        return Tile(self.mean_values(A, B, rows, cols, triangle) - self.half_sums(A, B, rows, cols))
+
+    def half_sums(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """Return (h(mu) + h(nu)) / 2 of all pairs."""
+        return np.asarray(0.5 * (self.values(A)[rows][:, None] + self.values(B)[cols][None]))
+
+    def _lacking(self) -> TypeError:
+        return TypeError(
+            f"{type(self).__name__} must define prepare(X), values(A) and mean_values(A, B, rows, cols, triangle), or "
+            "route."
+        )
+
+
+class Jensen(JensenRoute, Divergence):
     r"""Base of the divergences that are Jensen differences of a functional h of measures.
 
     .. math:: d(\mu, \nu)^2 = J(\mu, \nu) = h\left(\tfrac{\mu + \nu}{2}\right) - \tfrac12 \left(h(\mu) + h(\nu)\right)
@@ -25,27 +55,19 @@ class Jensen(Divergence):
     where h grows as a measure spreads out (an entropy, a log-determinant of the covariance). Semigroup
     kernels are :math:`\exp(-t J)`, or :math:`\exp(-t h((\mu + \nu)/2))` itself.
 
-    A subclass implements :meth:`prepare`, :meth:`values` and :meth:`mean_values`; or :meth:`tile` where a formula
-    for the difference rounds better than the difference of two values.
+    A subclass is its own route and implements :meth:`prepare`, :meth:`values` and :meth:`mean_values`; or it chooses a
+    :class:`JensenRoute` in :meth:`route`.
     """
 
-    @abstractmethod
-    def values(self, A: Any) -> FloatArray:
-        """Return h of each prepared measure, (n,)."""
-
-    @abstractmethod
-    def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h((mu + nu) / 2) between prepared measures ``rows`` of A and ``cols`` of B."""
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return J = d^2."""
-        apart = 0.5 * (self.values(A)[rows][:, None] + self.values(B)[cols][None])
-        return self.mean_values(A, B, rows, cols, triangle) - apart, None
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
+        """Return how the pairs of X and Y are computed: by default by this divergence itself."""
+        route: Any = super().route(X, Y)
+        return cast(JensenRoute, route)
 
     def concentration(self, X: Measures) -> FloatArray:
         """Return h of each measure of X, (n,), masses normalised to 1."""
         self.check(X)
-        route: Any = self.route(X, X)
+        route = self.route(X, X)
         return np.asarray(route.values(route.prepare(X)))
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
@@ -128,7 +150,7 @@ class JensenDifference(Jensen):
         """Nothing is known."""
         return Claims(None, None, "depends on the functional")
 
-    def prepare(self, X: Measures, context: None) -> _Atoms:
+    def prepare(self, X: Measures) -> _Atoms:
         """Evaluate the functional once per measure."""
         cuts = X.offsets[1:-1]
         measures = list(zip(np.split(X.points, cuts), np.split(X.probabilities, cuts), strict=True))
@@ -146,6 +168,6 @@ class JensenDifference(Jensen):
                 out[i, j] = self.functional.of_mean(*A.measures[row], *B.measures[cols[j]])
         return out
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
+    def work(self, X: Measures, Y: Measures) -> float:
         """A Python call costs about as much as 20,000 operations, and an unknown functional 100 per atom."""
         return 2e4 + 100.0 * float(X.sizes.mean() + Y.sizes.mean())
