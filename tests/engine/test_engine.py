@@ -273,7 +273,8 @@ def test_mistakes_in_a_divergence_of_ones_own_are_named():
         pairwise(line(2), divergence=Careless(answer=np.zeros(2)), engine=Engine())
     for answer in (np.zeros((2, 2)), (np.zeros((1, 2)), None)):
         with pytest.raises(
-            InvalidParameterError, match=r"Careless.tile must return Tile.values, status=None, error=None. .* shape \(2, 2\)"
+            InvalidParameterError,
+            match=r"Careless.tile must return Tile.values, status=None, error=None. .* shape \(2, 2\)",
         ):
             pairwise(line(2), divergence=Careless(answer=answer), engine=Engine(memo=False))
 

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
 from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, ground, kernels
+from kermes._linalg import eigh
 from kermes.estimators import _solve
 from kermes.exceptions import IndefiniteKernelWarning
 
@@ -178,12 +179,33 @@ def test_primal_tells_what_its_features_leave_out():
         model.fit(row_numbers(40), np.arange(40) % 2)
 
 
-def test_singular_system_is_never_chosen():
-    """Eigenvalue -1 / gamma of a binary problem: the path is not finite there and is passed over."""
+def singular_gamma(K):
+    """Return a gamma whose ridge cancels an eigenvalue of K to the last bit."""
+    for value in eigh(K)[0]:
+        for gamma in (-1.0 / value, np.nextafter(-1.0 / value, 0.0), np.nextafter(-1.0 / value, np.inf)):
+            if gamma > 0 and value + 1.0 / gamma == 0.0:
+                return gamma
+    return pytest.fail("no ridge cancels an eigenvalue")
+
+
+def test_path_of_a_singular_system_is_not_finite():
+    """The eigenvalue -2 meets the ridge 1 / gamma = 2."""
     K = np.array([[0.0, 2.0], [2.0, 0.0]])
     path = _solve.DualFactor(K).path(np.array([-1.0, 1.0]), np.array([0.5, 1.0]))
     assert not np.isfinite(path.coef[:, 0]).all()
     assert np.isfinite(path.coef[:, 1]).all()
+
+
+def test_singular_system_is_never_chosen():
+    X, labels = row_numbers(20), np.arange(20) % 2
+    train, test = np.arange(12), np.arange(12, 20)
+    kernel = indefinite()
+    gamma = singular_gamma(kernel(X[train]))
+    model = LSSVMClassifierCV(kernel, [kernel.length_scale], [gamma, 1e-3])
+    model.fit(X[train], labels[train], X[test], labels[test])
+    assert model.errors_[0, 0, 0] == 1.0
+    assert model.losses_[0, 0, 0] == np.inf
+    assert model.gamma_ == [1e-3]
 
 
 @pytest.mark.parametrize(
