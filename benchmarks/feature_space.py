@@ -141,7 +141,7 @@ def bhattacharyya() -> Row:
     clouds = np.random.default_rng(0).random((100, 80, 2))
     return _contest(
         "kernel Bhattacharyya, 100 clouds of 80 points", Measures.from_samples(clouds),
-        divergences.Bhattacharyya(ETA, ground.Gaussian(sigma=SIGMA)), _bhattacharyya, clouds, 5,
+        divergences.Bhattacharyya(ground.Gaussian(sigma=SIGMA), ETA), _bhattacharyya, clouds, 5,
     )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ def _feature_space_cases(name, kernel, k):
     )
     yield Case(
         f"bhattacharyya-{name}",
-        divergences.Bhattacharyya(0.2, kernel),
+        divergences.Bhattacharyya(kernel, 0.2),
         lambda mu, nu: gaussians.bhattacharyya(mu, nu, k, 0.2),
         lambda x, y: np.sqrt(gap(x, y) / (8 * 0.2)),
         atol=1e-6,

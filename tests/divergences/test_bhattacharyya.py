@@ -14,7 +14,7 @@ ENGINE = Engine("serial", memo=False)
 
 
 def squared(X, eta, kernel, Y=None):
-    return pairwise(X, Y, divergence=divergences.Bhattacharyya(eta, kernel), engine=ENGINE, squared=True)
+    return pairwise(X, Y, divergence=divergences.Bhattacharyya(kernel, eta), engine=ENGINE, squared=True)
 
 
 @pytest.mark.parametrize("eta", [0.01, 1.0])
@@ -52,7 +52,7 @@ def test_two_points_and_their_mean_violate_the_triangle_inequality():
             to_mean = s / (4 * (1 + s)) + np.log1p(s) / 2 - np.log1p(2 * s) / 4
             assert_allclose(D[0], [0.0, s, to_mean], rtol=1e-9)
             assert D[0, 1] > 4 * D[0, 2]
-        assert divergences.Bhattacharyya(1.0, kernel).claims(2).metric is False
+        assert divergences.Bhattacharyya(kernel, 1.0).claims(2).metric is False
 
 
 HOSTILE = {
@@ -82,9 +82,9 @@ def test_lost_precision_is_an_error_not_a_number():
 
 def test_parameters():
     with pytest.raises(InvalidParameterError, match="`eta` must be"):
-        divergences.Bhattacharyya(0.0)
+        divergences.Bhattacharyya(ground.Linear(), 0.0)
     with pytest.raises(InvalidParameterError, match="`ground` must be"):
-        divergences.Bhattacharyya(1.0, "gaussian")
+        divergences.Bhattacharyya("gaussian", 1.0)
     kernel = kernels.Bhattacharyya(ground.Linear(), 0.5)
     assert repr(kernel) == "Bhattacharyya(Linear(), eta=0.5)"
     with pytest.raises(InvalidParameterError, match="`eta` must be"):

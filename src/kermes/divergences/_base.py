@@ -184,8 +184,8 @@ def check_ground(ground: object) -> None:
         )
 
 
-def portions(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
-    """Return row numbers in portions of about ``limit`` operations, so that an interrupt is heard between them."""
+def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
+    """Return row numbers in batches of about ``limit`` operations, so that an interrupt is heard between them."""
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
 
 

@@ -60,7 +60,7 @@ def catalogue() -> tuple[Divergence, ...]:
         JensenShannon(),
         JensenShannon(points),
         *(MMD(k) for k in (ground.Linear(), points)),
-        *(Bhattacharyya(0.1, k) for k in (ground.Linear(), ground.Polynomial(2), points)),
+        *(Bhattacharyya(k, 0.1) for k in (ground.Linear(), ground.Polynomial(2), points)),
         Euclidean(),
     )
 

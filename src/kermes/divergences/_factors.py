@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..ground import PointKernel
 from ..measures import Measures
-from ._base import portions
+from ._base import batches
 from ._support import sparse_rows
 
 #: Bytes of the factors kept for all measures; beyond that each is computed again where it is needed.
@@ -86,7 +86,7 @@ def factorise(
     places = np.stack([np.cumsum(sides) - sides, np.cumsum(sides**2) - sides**2], axis=1)
     halves, values = np.empty((len(X), 2)), np.empty(len(X))
     scales = np.sqrt(weights / eta)
-    for rows in portions(2 / 3 * sides.astype(np.float64) ** 3):
+    for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):
         variance.prepare(
             code, params, coordinates, ids, scales, offsets, rows, eta,
             keep, places, factors, inverses, solved, halves, values,

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from .._typing import FloatArray
 from ..ground import PointKernel
 from ..measures import Measures
-from ._base import portions
+from ._base import batches
 
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
@@ -87,7 +87,7 @@ def centred_features(
     Features are computed for some thousand atoms at a time: one call per measure would take longer than the rest.
     """
     weights = X.probabilities
-    for rows in portions(X.sizes.astype(np.float64), POOL):
+    for rows in batches(X.sizes.astype(np.float64), POOL):
         start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
         values = features(X.points[start:stop])
         for i in rows:

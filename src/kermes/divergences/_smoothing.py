@@ -29,7 +29,7 @@ from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import empty_tile, portions
+from ._base import batches, empty_tile
 
 #: Spacing of the even nodes in units of sigma. At 0.4 they agree with the odd ones to 4e-7 for every mixture tried (the
 #: worst are pairs of atoms 5 to 6 sigma apart); ``test_the_lattice_is_fine_enough``.
@@ -215,7 +215,7 @@ def _on_lattice(X: Measures, lattice: Lattice) -> Blocks:
     corners = np.ascontiguousarray(cubes.T * float(side))
     sides = np.array([1] * (3 - dim) + [side] * dim)
     rate = 0.5 / lattice.sigma**2
-    for some in portions(X.sizes[owners].astype(np.float64) * side**dim):
+    for some in batches(X.sizes[owners].astype(np.float64) * side**dim):
         smoothing.fill_blocks(
             points, weights, offsets, owners, corners, lattice.origin, lattice.step, rate, REACH * lattice.sigma,
             sides, places, some[0], values[some[0] : some[-1] + 1],
@@ -291,7 +291,7 @@ def _on_sobol(X: Measures, nodes: Sobol) -> Blocks:
     n, size = len(X), nodes.nodes.shape[1]
     values = np.empty((n, size))
     coordinates, weights, offsets = np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets)
-    for rows in portions((2.0 + X.dim) * X.sizes.astype(np.float64) * size):
+    for rows in batches((2.0 + X.dim) * X.sizes.astype(np.float64) * size):
         smoothing.mixtures(nodes.nodes, nodes.shift, coordinates, weights, offsets, rows, nodes.rate, values)
     values *= np.exp(nodes.log_weights)
     starts = np.arange(n + 1)

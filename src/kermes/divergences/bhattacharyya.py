@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,11 +42,11 @@ class Bhattacharyya(Divergence):
 
     Parameters
     ----------
-    eta : float
-        Regularisation, in units of a variance: directions with less variance than eta hardly count.
     ground : PointKernel
         ``ground.Linear()``: Gaussians fitted to the points. ``ground.Gaussian(sigma=...)``: Gaussians fitted to the
         functions :math:`k(x, \cdot)`, so that shapes count.
+    eta : float
+        Regularisation, in units of a variance: directions with less variance than eta hardly count.
 
     Notes
     -----
@@ -65,19 +65,20 @@ class Bhattacharyya(Divergence):
     Examples
     --------
     >>> import numpy as np
-    >>> from kermes import Measures, divergences, pairwise
+    >>> from kermes import Measures, divergences, ground, pairwise
     >>> X = Measures.from_samples([[-1.0, 1.0], [3.0, 5.0]])  # variances 1, means 0 and 4
-    >>> pairwise(X, divergence=divergences.Bhattacharyya(eta=1.0), squared=True)  # 4^2 / (8 (1 + 1))
+    >>> divergence = divergences.Bhattacharyya(ground.Linear(), eta=1.0)
+    >>> pairwise(X, divergence=divergence, squared=True)  # 4^2 / (8 (1 + 1))
     array([[0., 1.],
            [1., 0.]])
     """
 
+    ground: PointKernel
     eta: float
-    ground: PointKernel = field(default_factory=Linear)
 
     def __post_init__(self) -> None:
-        positive(self.eta, "eta")
         check_ground(self.ground)
+        positive(self.eta, "eta")
 
     def claims(self, dim: int) -> Claims:
         """Not a metric; for unbounded kernels no power of d is negative definite either."""

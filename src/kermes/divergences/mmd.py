@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, check_ground, empty_tile, portions
+from ._base import Claims, Divergence, batches, check_ground, empty_tile
 from ._support import dense_rows
 
 __all__ = ["MMD"]
@@ -102,7 +102,7 @@ class MMD(Divergence):
         weights = X.probabilities
         offsets = np.array(X.offsets)
         norms = np.empty(len(X))
-        for rows in portions(4.0 * X.sizes.astype(np.float64) ** 2):
+        for rows in batches(4.0 * X.sizes.astype(np.float64) ** 2):
             mmd.self_products(self.ground.code, self.ground.params, coordinates, weights, offsets, rows, norms)
         return _Embedded(coordinates, weights, offsets, norms)
 

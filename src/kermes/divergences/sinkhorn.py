@@ -15,7 +15,7 @@ from ..core.status import RETRY
 from ..exceptions import ConvergenceWarning
 from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
 from ..measures import Measure, Measures, Support
-from ._base import Claims, Divergence, empty_tile, portions
+from ._base import Claims, Divergence, batches, empty_tile
 from ._plans import entropic
 from ._support import Rows, atom_costs, check_cost_matrix, common_support, cost_table, couple, sparse_rows
 
@@ -355,7 +355,7 @@ class Sinkhorn(Divergence):
 
         weights, offsets = A.rows.weights, A.rows.offsets
         values = np.zeros(len(offsets) - 1)
-        for rows in portions(1e3 * np.diff(offsets).astype(np.float64) ** 2):
+        for rows in batches(1e3 * np.diff(offsets).astype(np.float64) ** 2):
             out, status = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.uint8)
             ends = (A.route.epsilon, min(float(self.tol), SELF_TOL), int(self.max_iter), out, status)
             if A.route.table is not None:

@@ -58,7 +58,7 @@ class Bhattacharyya(MeasureKernel):
         self.engine = engine
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
-        divergence = Distance(self.eta, self.ground)
+        divergence = Distance(self.ground, self.eta)
         K = np.exp(-np.asarray(pairwise(X, Y, divergence=divergence, engine=self._engine(), squared=True)))
         return (K, np.empty((*K.shape, 0))) if gradient else K
 
