@@ -274,7 +274,7 @@ def test_mistakes_in_a_divergence_of_ones_own_are_named():
     for answer in (np.zeros((2, 2)), (np.zeros((1, 2)), None)):
         with pytest.raises(
             InvalidParameterError,
-            match=r"Careless.tile must return Tile.values, status=None, error=None. .* shape \(2, 2\)",
+            match=r"Careless.tile must return Tile.values, .* shape \(2, 2\)",
         ):
             pairwise(line(2), divergence=Careless(answer=answer), engine=Engine(memo=False))
 
