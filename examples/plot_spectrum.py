@@ -3,7 +3,7 @@ Is my kernel positive definite?
 ===============================
 
 A Gaussian process needs a positive definite kernel, a support vector machine should have one. Kernels of transport
-distances in the plane are not positive definite in general. The eigenvalues of the Gram matrix tell.
+distances in the plane are not positive definite in general. The eigenvalues of the Gram matrix show it.
 """
 
 # %%

@@ -3,7 +3,7 @@ Why this prediction?
 ====================
 
 The output of a least-squares support vector machine is a sum over the training measures, so that it can be asked who
-speaks for a prediction, and how loudly. Neighbours and transport plans tell the rest.
+speaks for a prediction, and how loudly. Neighbours and transport plans show the rest.
 """
 
 # %%
