@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "kermes"
 LAYERS = [
     ["exceptions", "_typing"],
-    ["_atomic", "_checks", "_params", "_table", "_linalg"],
+    ["_atomic", "_checks", "_params", "_table", "_linalg", "_scales"],
     ["_clusters"],
     ["core"],
     ["measures"],
@@ -24,8 +24,6 @@ LAYERS = [
     ["clustering"],
     ["inspection"],
     ["plot"],
-    ["report"],
-    ["naming"],
     ["persistence"],
     ["optimization"],
     ["comparison"],

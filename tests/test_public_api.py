@@ -27,7 +27,6 @@ NAMES = [
     "comparison",
     "datasets",
     "files",
-    "report",
 ]
 PACKAGES = ["kermes", *[f"kermes.{n}" for n in NAMES]]
 

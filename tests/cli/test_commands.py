@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessClassifier
 
 import kermes
-from kermes import Measures, definiteness, divergences, engine, files, ground, kernels, naming, pairwise
+from kermes import Measures, definiteness, divergences, engine, files, ground, kernels, pairwise
+from kermes.cli import _naming as naming
 from kermes.exceptions import ConvergenceWarning
 
 TABLE = ["--by", "patient", "--columns", "cd4,cd8"]

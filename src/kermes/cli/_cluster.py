@@ -43,7 +43,8 @@ def cluster(
 
     Clusters are numbered by size. The central measure of a cluster has the least sum of distances to the others.
     """
-    from .. import clustering, naming, pairwise
+    from .. import clustering, pairwise
+    from . import _naming as naming
 
     refuse_ending(output, ROWS)
     _, found = reading.fitted(data)

@@ -87,9 +87,9 @@ def compare(
 
 def _candidate(name: str) -> Any:
     """Return a named kernel as a candidate; the length scale of a distance is searched unless the name has it."""
-    from .. import naming
     from ..comparison import Candidate
     from ..kernels import Exponential
+    from . import _naming as naming
 
     kernel = naming.kernel(name)
     if isinstance(kernel, Exponential) and not {"length_scale", "power"} & naming.parse(name).options.keys():

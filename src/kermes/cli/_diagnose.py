@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._scales import median_distance
 from ._hints import STANDARDIZE, unequal
 from ._learners import task_of, with_length_scale
 from ._options import Command, Name, Reading, as_json, data_argument, reads, seed_option
@@ -104,7 +105,7 @@ def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:
     gaps = diagonal[:, None] + diagonal[None] - 2 * K  # squared distances in feature space
     if isinstance(kernel, kernels.Exponential):
         gaps = pairwise(X, divergence=kernel.divergence)
-        found["median distance"] = float(np.median(gaps[gaps > 0])) if gaps.any() else 0.0
+        found["median distance"] = median_distance(gaps) if gaps.any() else 0.0
         found["largest definite length scale"] = definiteness.psd_length_scale(gaps)
     if labels is not None and len(X) > 1 and task_of(labels) == "classification":
         nearest = (gaps + np.diag(np.full(len(X), np.inf))).argmin(axis=1)

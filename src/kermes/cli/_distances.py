@@ -46,7 +46,8 @@ def distances(
     A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
     chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
-    from .. import naming, pairwise
+    from .. import pairwise
+    from . import _naming as naming
 
     refuse_ending(output, MATRICES)
     if resume and output.suffix != ".zarr":

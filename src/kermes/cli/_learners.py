@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._scales import median_distance
 from ..exceptions import UnsuitableDataError
 
 #: Length scales tried, as multiples of the median distance.
@@ -37,14 +38,13 @@ def task_of(labels: Any) -> str:
 
 def with_length_scale(name: str, X: Any) -> Any:
     """Return the kernel; at the median distance if its name says no length scale."""
-    from .. import kernels, naming, pairwise
+    from .. import kernels, pairwise
+    from . import _naming as naming
 
     kernel = naming.kernel(name)
     if not isinstance(kernel, kernels.Exponential) or "length_scale" in naming.parse(name).options:
         return kernel
-    distances = pairwise(X, divergence=kernel.divergence)
-    positive = distances[distances > 0]
-    return kernel.set_params(length_scale=float(np.median(positive)) if len(positive) else 1.0)
+    return kernel.set_params(length_scale=median_distance(pairwise(X, divergence=kernel.divergence)))
 
 
 def fit(X: Any, y: Any, task: str, learner: str, name: str, seed: int) -> Fitted:
@@ -89,7 +89,8 @@ def _folds(y: Any, task: str, seed: int) -> Any:
 
 def _tuned(kernel: Any, name: str) -> dict[str, list[float]]:
     """Return the parameter of the kernel to search, unless its name gives it."""
-    from .. import kernels, naming
+    from .. import kernels
+    from . import _naming as naming
 
     given = naming.parse(name).options
     if isinstance(kernel, kernels.Exponential) and "length_scale" not in given:

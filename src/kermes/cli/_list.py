@@ -29,8 +29,8 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
     definite, on the line and in the plane, with the parameters shown (those of the example where one must be given);
     "no at 2" says that it is known not to be at that power, ? is unknown.
     """
-    from .. import naming
     from .._checks import choice
+    from . import _naming as naming
 
     entries = list(naming.entries())
     for name in names:
@@ -57,7 +57,7 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
 
 def _record(kind: str, entry: Any) -> dict[str, Any]:
     """Return what is known of one name."""
-    from .. import naming
+    from . import _naming as naming
 
     found = {
         "name": entry.name,

@@ -153,7 +153,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check the name and its parameters before any data are read."""
-        from .. import naming
+        from . import _naming as naming
 
         try:
             getattr(naming, self._kind)(value)
@@ -165,7 +165,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]
         """Offer the names."""
         from click.shell_completion import CompletionItem
 
-        from .. import naming
+        from . import _naming as naming
 
         known = [entry for kind, entry in naming.entries() if kind == "divergence" or self._kind == "kernel"]
         return [CompletionItem(e.name, help=e.summary) for e in known if e.name.startswith(incomplete)]

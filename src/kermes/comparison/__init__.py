@@ -17,6 +17,7 @@ from ._auto import auto_candidates
 from ._candidate import Candidate
 from ._compare import compare
 from ._model import CandidateModel
+from ._report import Report
 from ._result import Comparison, ComparisonInterrupted, OutOfFold, Row
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Comparison",
     "ComparisonInterrupted",
     "OutOfFold",
+    "Report",
     "Row",
     "auto_candidates",
     "compare",

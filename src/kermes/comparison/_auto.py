@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import choice
+from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import (
     MMD,
@@ -133,9 +134,7 @@ def _typical_distance(X: Measures, seed: int) -> float:
     """Return the median distance of points of two measures, both drawn by weight; 1 if all points are equal."""
     rng = np.random.default_rng(seed)
     gaps = _draw(X, rng) - _draw(X, rng)
-    distances = np.sqrt((gaps**2).sum(axis=1))
-    above = distances[distances > 0]
-    return float(np.median(above)) if len(above) else 1.0
+    return median_distance(np.sqrt((gaps**2).sum(axis=1)))
 
 
 def _draw(X: Measures, rng: np.random.Generator) -> FloatArray:

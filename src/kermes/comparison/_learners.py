@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, guess
+from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Precomputed
 from ..engine import Engine
@@ -50,7 +51,7 @@ class DistanceGP(RegressorMixin, BaseEstimator):
         """Fit to distances (n, n) and targets (n,)."""
         y = np.asarray(y, dtype=np.float64)
         self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        median = _median(X)
+        median = median_distance(X)
         # The table lives as long as the fit: an engine of its own, so that nobody else remembers it.
         radial = Exponential(
             Precomputed(X), median, length_scale_bounds=(0.01 * median, 100.0 * median), engine=Engine(progress=False)
@@ -70,11 +71,6 @@ class DistanceGP(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         K = self.variance_ * np.exp(-0.5 * (np.asarray(X) / self.length_scale_) ** 2)
         return np.asarray(self.mean_ + self.scale_ * (K @ self.alpha_))
-
-
-def _median(distances: FloatArray) -> float:
-    positive = distances[distances > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
 
 
 _NEIGHBOURS = {"n_neighbors": [1, 3, 5, 9, 15]}

@@ -90,6 +90,11 @@ class Row:
         """Standard deviation of the scores of the outer folds."""
         return float(np.std(self.scores)) if self.status == "ok" else None
 
+    @property
+    def remark(self) -> str:
+        """Why it failed or was skipped, or the warnings."""
+        return self.message or "; ".join(self.warnings)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:

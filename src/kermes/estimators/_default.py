@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._scales import median_distance
 from ..divergences import SlicedWasserstein
 from ..engine import pairwise
 from ..kernels import Exponential
@@ -24,6 +25,4 @@ def default_kernel(X: Measures) -> Exponential:
     not change the kernel; 1 if all measures are equal.
     """
     divergence = default_divergence()
-    distances = pairwise(X, divergence=divergence)
-    distinct = np.unique(distances[distances > 0])
-    return Exponential(divergence, length_scale=float(np.median(distinct)) if len(distinct) else 1.0)
+    return Exponential(divergence, length_scale=median_distance(np.unique(pairwise(X, divergence=divergence))))

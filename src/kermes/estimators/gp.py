@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer, real
+from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Euclidean, Wasserstein
 from ..divergences._support import common_support
@@ -222,8 +223,7 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
     def _prior(self, measures: Measures) -> Any:
         """Return the kernel to start from: the median distance as length scale, and bounds around it."""
         D = pairwise(measures, divergence=Euclidean())
-        apart = D[D > 0]
-        median = float(np.median(apart)) if len(apart) else 1.0
+        median = median_distance(D)
         bounds = (LENGTHS[0] * median, LENGTHS[1] * median)
         shape: Any = (
             Exponential(Euclidean(), median, length_scale_bounds=bounds)

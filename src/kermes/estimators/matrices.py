@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOn
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import choice, positive, real
+from .._scales import median_distance
 from .._table import as_distances
 from .._typing import FloatArray
 from ..core import profiles
@@ -277,8 +278,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         distances = _square(self._read(D, reset=True))
         if isinstance(self.length_scale, str):
             choice(self.length_scale, "length_scale", ["median"])
-            apart = distances[distances > 0]
-            self.length_scale_ = scale * (float(np.median(apart)) if len(apart) else 1.0)
+            self.length_scale_ = scale * median_distance(distances)
         else:
             self.length_scale_ = scale * positive(self.length_scale, "length_scale", "Or 'median'.")
         return self

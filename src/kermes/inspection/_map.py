@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._checks import integer, positive
 from .._linalg import eigh
+from .._scales import median_distance
 from .._table import as_distances
 from .._typing import FloatArray
 from ..core import spectrum as laws
@@ -133,7 +134,7 @@ def _distances(X: Any, divergence: Divergence | str | None, engine: Engine | Non
 def _scale(D: FloatArray, length_scale: float | None) -> float:
     if length_scale is not None:
         return positive(length_scale, "length_scale")
-    return float(np.median(D[D > 0])) if (D > 0).any() else 1.0
+    return median_distance(D)
 
 
 def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:

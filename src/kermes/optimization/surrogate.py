@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning as SearchWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from .._checks import integer
+from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Wasserstein
 from ..estimators import EquivalentWassersteinGP, MeasureGPRegressor
@@ -176,7 +177,7 @@ class WassersteinSurrogate(Surrogate):
 
     def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
         squares = transport_squares(self.cost, points, A.shape[1])
-        median = _median(np.sqrt(squares(A, A)))
+        median = median_distance(np.sqrt(squares(A, A)))
         bounds = (LENGTHS[0] * median, LENGTHS[1] * median)
         shape = Exponential(Wasserstein(p=2, cost=self.cost), median, length_scale_bounds=bounds)
         support = np.arange(float(A.shape[1])) if points is None else points
@@ -200,7 +201,7 @@ class EuclideanSurrogate(Surrogate):
     n_restarts: int = 1
 
     def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
-        median = _median(np.sqrt(Euclid(np.ones(A.shape[1]))(A, A)))
+        median = median_distance(np.sqrt(Euclid(np.ones(A.shape[1]))(A, A)))
         shape = RBF(median, (LENGTHS[0] * median, LENGTHS[1] * median))
         model = _regression(shape, noise, self.n_restarts, seed).fit(A, y)
         variance, length = _fitted(model.kernel_, noise)
@@ -267,11 +268,6 @@ def _unit(y: FloatArray) -> float:
     """
     spread = float(y.max() / 2 - y.min() / 2) or float(np.abs(y).max())
     return float(2.0 ** np.frexp(max(spread, LEAST_UNIT))[1]) if spread else 1.0
-
-
-def _median(D: FloatArray) -> float:
-    apart = D[D > 0]
-    return float(np.median(apart)) if len(apart) else 1.0
 
 
 def _regression(shape: Any, noise: bool, n_restarts: int, seed: int) -> MeasureGPRegressor:

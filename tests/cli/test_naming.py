@@ -3,7 +3,8 @@ import inspect
 import numpy as np
 import pytest
 
-from kermes import Measures, divergences, ground, kernels, naming
+from kermes import Measures, divergences, ground, kernels
+from kermes.cli import _naming as naming
 from kermes.divergences import Divergence
 from kermes.exceptions import InvalidParameterError
 

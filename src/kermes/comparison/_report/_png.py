@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 
-from .._typing import AnyArray, FloatArray
+from ..._typing import AnyArray, FloatArray
 
 #: Seven colours from dark blue to yellow, as in matplotlib's cividis: safe for colour-blind eyes, and in print.
 RAMP = np.array(

@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .._atomic import whole
-from .._typing import AnyArray, FloatArray, IndexArray
-from ..clustering import HierarchicalClustering
-from ..definiteness import spectrum
-from ..inspection import data_map
-from ..measures import Measures
-from ..measures._html import thumbnails
+from ..._atomic import whole
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ...clustering import HierarchicalClustering
+from ...definiteness import spectrum
+from ...inspection import data_map
+from ...measures import Measures
+from ...measures._html import thumbnails
 from . import _sections as sections
-from ._entry import Entry
 from ._page import Section, page
+
+if TYPE_CHECKING:
+    from .._result import Row
 
 __all__ = ["Report"]
 
-#: Samples drawn at most: a page of 600 pictures is a few megabytes.
-MOST_SAMPLES = 600
 #: Rows and columns of the gallery of neighbours.
 GALLERY = (8, 6)
 
@@ -46,7 +46,7 @@ class Report:
         Distances behind the best candidate.
     divergence : str
         What these distances are.
-    entries : sequence of Entry
+    entries : sequence of Row
         The leaderboard, the best first.
     task : 'classification' or 'regression'
         Whether y are labels.
@@ -60,10 +60,12 @@ class Report:
         Timings, status, versions.
     title : str
         Heading of the page.
+    most_samples : int
+        Samples that are drawn at most, spread evenly; 600 pictures are a few megabytes.
 
     Notes
     -----
-    The page fetches nothing, so that it can be mailed and kept. At most 600 samples are drawn, spread evenly.
+    The page fetches nothing, so that it can be mailed and kept.
     """
 
     X: Measures
@@ -71,7 +73,7 @@ class Report:
     predicted: AnyArray
     distances: FloatArray
     divergence: str
-    entries: Sequence[Entry]
+    entries: Sequence[Row]
     task: Literal["classification", "regression"]
     score: str
     model: str
@@ -80,6 +82,7 @@ class Report:
     gram: FloatArray | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     title: str = "kermes: which kernel?"
+    most_samples: int = 600
 
     def html(self) -> str:
         """Return the page."""
@@ -147,7 +150,7 @@ class Report:
 
     def _shown(self) -> IndexArray:
         n = len(self.X)
-        return np.unique(np.linspace(0, n - 1, min(n, MOST_SAMPLES)).round().astype(np.intp))
+        return np.unique(np.linspace(0, n - 1, min(n, self.most_samples)).round().astype(np.intp))
 
     def _wrong(self) -> AnyArray:
         """Return which samples were misclassified; of a regression, the tenth with the largest errors."""

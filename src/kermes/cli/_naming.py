@@ -1,6 +1,6 @@
 """Divergences and kernels by short names with parameters: ``sinkhorn:epsilon=0.4,cost=euclidean``.
 
-The names are for the command line and for files of settings. Summaries, parameters, defaults and claims are read from
+The short names of the command line. Summaries, parameters, defaults and claims are read from
 the classes; here is only which class a name means, and an example of it.
 """
 
@@ -12,10 +12,10 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from . import divergences, ground
-from ._checks import choice
-from .divergences import Divergence, Jensen
-from .exceptions import InvalidParameterError
+from .. import divergences, ground
+from .._checks import choice
+from ..divergences import Divergence, Jensen
+from ..exceptions import InvalidParameterError
 
 __all__ = ["DIVERGENCES", "KERNELS", "Entry", "Spec", "divergence", "entries", "kernel", "parse"]
 
@@ -73,7 +73,7 @@ class Entry:
         """The class."""
         if not isinstance(self.target, str):
             return self.target  # type: ignore[no-any-return]
-        from . import kernels
+        from .. import kernels
 
         return getattr(kernels, self.target)  # type: ignore[no-any-return]
 
@@ -152,7 +152,7 @@ def parse(text: str) -> Spec:
 
     Examples
     --------
-    >>> from kermes import naming
+    >>> from kermes.cli import _naming as naming
     >>> naming.parse("sinkhorn:epsilon=0.4,cost=euclidean")
     Spec(name='sinkhorn', options={'epsilon': 0.4, 'cost': 'euclidean'})
     """
@@ -179,7 +179,7 @@ def divergence(text: str) -> Divergence:
 
     Examples
     --------
-    >>> from kermes import naming
+    >>> from kermes.cli import _naming as naming
     >>> naming.divergence("mmd:sigma=2")
     MMD(ground=Gaussian(sigma=2, gamma=None))
     """
@@ -199,13 +199,13 @@ def kernel(text: str) -> Any:
 
     Examples
     --------
-    >>> from kermes import naming
+    >>> from kermes.cli import _naming as naming
     >>> naming.kernel("wasserstein:p=1,length_scale=0.5,power=1")
     Exponential(Wasserstein(p=1, cost='euclidean'), length_scale=0.5, power=1)
     >>> naming.kernel("igv:eta=0.1")
     IGV(eta=0.1, normalized=True, power=1)
     """
-    from . import kernels
+    from .. import kernels
 
     spec = parse(text)
     choice(spec.name, "kernel", [*KERNELS, *DIVERGENCES])

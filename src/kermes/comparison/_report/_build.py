@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray
-from ..report import Entry, Report
-from ._model import CandidateModel
+from ..._typing import FloatArray
+from .._model import CandidateModel
+from ._report import Report
 
 if TYPE_CHECKING:
-    from ._result import Comparison, Row
+    from .._result import Comparison
 
 __all__ = ["comparison_report", "expression", "source_code"]
 
@@ -36,7 +36,7 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
         predicted=left_out.predicted[order],
         distances=distances,
         divergence=divergence,
-        entries=[_entry(row) for row in found.rows],
+        entries=found.rows,
         task=found.task,  # type: ignore[arg-type]
         score=SCORES.get(found.scoring, found.scoring),
         model=_model(model),
@@ -105,13 +105,6 @@ def _distances(found: Comparison, model: CandidateModel, rows: Any, gram: FloatA
     row = next(row for row in found.rows if row.status == "ok" and row.candidate.divergences)
     chosen = [setting["source"] for setting in row.chosen]
     return found.distances(row.name)[np.ix_(rows, rows)], expression(max(chosen, key=chosen.count))
-
-
-def _entry(row: Row) -> Entry:
-    remark = row.message or "; ".join(row.warnings)
-    return Entry(
-        row.name, row.mean, row.deviation, row.distance_seconds, row.fit_seconds, row.definiteness, row.status, remark
-    )
 
 
 def _model(model: CandidateModel) -> str:

@@ -6,22 +6,25 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import AnyArray, FloatArray, IndexArray
-from ..definiteness import Spectrum
-from ..measures import Measures
-from ..measures._html import thumbnails
-from ..plot._classes import CLASS_PALETTE
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ...definiteness import Spectrum
+from ...measures import Measures
+from ...measures._html import thumbnails
+from ...plot._classes import CLASS_PALETTE
 from ._charts import regression_chart, sample_map, spectrum_chart
-from ._entry import Entry
 from ._png import data_uri, heat
+
+if TYPE_CHECKING:
+    from .._result import Row
 
 MOST_CLASSES = 30
 
 
-def leaderboard(entries: Sequence[Entry], score: str) -> str:
+def leaderboard(entries: Sequence[Row], score: str) -> str:
     """Return the candidates, the best first, and below them those that failed or were left out."""
     scores = [entry.mean for entry in entries if entry.mean is not None]
     high = max(scores, default=1.0)
@@ -34,7 +37,7 @@ def leaderboard(entries: Sequence[Entry], score: str) -> str:
     return f'<div class="wide"><table class="leaderboard"><tr>{head}</tr>{rows}</table></div>'
 
 
-def _row(entry: Entry, rank: int, high: float) -> str:
+def _row(entry: Row, rank: int, high: float) -> str:
     if entry.mean is None:
         return (
             f'<tr class="failed"><td></td><td>{escape(entry.name)}</td>'
@@ -45,7 +48,7 @@ def _row(entry: Entry, rank: int, high: float) -> str:
     cells = (
         f'<td class="number">{rank}</td><td>{escape(entry.name)}</td>'
         f'<td class="number">{entry.mean:.3f} ± {entry.deviation:.3f}</td><td>{bar}</td>'
-        f'<td class="number">{entry.distance_seconds:.2f} s</td><td class="number">{entry.search_seconds:.2f} s</td>'
+        f'<td class="number">{entry.distance_seconds:.2f} s</td><td class="number">{entry.fit_seconds:.2f} s</td>'
         f'<td>{escape(entry.definiteness)}</td><td class="note">{escape(entry.remark)}</td>'
     )
     return f'<tr class="{"best" if rank == 1 else ""}">{cells}</tr>'

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kermes import Measures, divergences, pairwise
-from kermes.report import Entry, Report
-from kermes.report._png import RAMP, data_uri, heat
+from kermes.comparison import Candidate, Report, Row
+from kermes.comparison._report._png import RAMP, data_uri, heat
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -26,8 +26,8 @@ def report():
     predicted = y.copy()
     predicted[3] = "two"
     entries = [
-        Entry("sliced", 0.97, 0.02, 0.1, 0.2, "positive definite"),
-        Entry("broken", None, None, status="failed", remark="it <failed> & said so"),
+        Row(Candidate("sliced", learner="dummy"), "ok", (0.95, 0.99), 0.1, 0.2, "positive definite"),
+        Row(Candidate("broken", learner="dummy"), "failed", message="it <failed> & said so"),
     ]
     return Report(X, y, predicted, D, "sliced W_2", entries, "classification", "accuracy", "SVC()", "import kermes",
                   "kermes compare", np.exp(-(D**2)), {"pairs": "435"})  # fmt: skip
@@ -65,9 +65,8 @@ def test_regression_page(report):
     assert "confusion" not in page.html().split("</style>")[1]
 
 
-def test_a_large_collection_is_thinned_and_told(report, monkeypatch):
-    monkeypatch.setattr("kermes.report._report.MOST_SAMPLES", 10)
-    html = report.html()
+def test_a_large_collection_is_thinned_and_told(report):
+    html = replace(report, most_samples=10).html()
     assert "10 of 30 samples are drawn" in html
     assert html.count('<g class="sample') == 10
 

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from .._typing import AnyArray, FloatArray
+from ..._typing import AnyArray, FloatArray
 
 __all__ = ["regression_chart", "sample_map", "spectrum_chart"]
 
