@@ -117,6 +117,11 @@ class Divergence(Frozen, Route, ABC):
         return False
 
     @property
+    def estimates_error(self) -> bool:
+        """Whether tiles bring ``error``, the estimated error of each value: where values are integrals."""
+        return False
+
+    @property
     def error_estimate(self) -> Divergence | None:
         """A divergence whose ``tile`` returns the estimated error of this one's; None where values are exact."""
         return None
