@@ -4,14 +4,18 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kermes.divergences import MMD
+from kermes.divergences import MMD, Route
 
 
 @dataclass(frozen=True)
-class Counted(MMD):
-    """MMD; every tile appends the number of its pairs to a file."""
+class Counting(Route):
+    """A route; every tile appends the number of its pairs to a file."""
 
-    counter: str = ""
+    route: Route
+    counter: str
+
+    def prepare(self, X):
+        return self.route.prepare(X)
 
     def tile(self, A, B, rows, cols, triangle):
         n, m = len(rows), len(cols)
@@ -19,7 +23,20 @@ class Counted(MMD):
         file = os.open(self.counter, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.write(file, f"{count} {os.getpid()}\n".encode())
         os.close(file)
-        return super().tile(A, B, rows, cols, triangle)
+        return self.route.tile(A, B, rows, cols, triangle)
+
+    def work(self, X, Y):
+        return self.route.work(X, Y)
+
+
+@dataclass(frozen=True)
+class Counted(MMD):
+    """MMD that counts its pairs in a file."""
+
+    counter: str = ""
+
+    def route(self, X, Y):
+        return Counting(super().route(X, Y), self.counter)
 
     def lines(self):
         path = Path(self.counter)

@@ -10,6 +10,7 @@ from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
 from kermes.divergences import _support as support_module
 from kermes.divergences import euclidean as euclidean_module
+from kermes.divergences import mmd as mmd_module
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
@@ -36,8 +37,8 @@ def test_mmd_on_a_grid_equals_mmd_on_points():
     free = Measures.from_samples([m.points for m in X], [m.weights for m in X])
     for kernel in (ground.Gaussian(sigma=2.0), ground.Laplacian(0.3)):
         D = divergences.MMD(kernel)
-        assert D.context(X, X) is not None
-        assert D.context(free, free) is None
+        assert isinstance(D.route(X, X), mmd_module._OnSupport)
+        assert isinstance(D.route(free, free), mmd_module._OnAtoms)
         assert_allclose(
             pairwise(X, divergence=D, engine=ENGINE), pairwise(free, divergence=D, engine=ENGINE), atol=1e-8
         )

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from tests.counted import Counted
+from tests.counted import Counted, Counting
 from tests.estimators.cases import clouds
 
 from kermes import (
@@ -166,7 +166,7 @@ def test_interrupted_work_is_done_by_the_next(counted, monkeypatch):
     X = clouds(12, seed=16)[0]
     precompute(X[:8], counted)
     with monkeypatch.context() as patch:
-        patch.setattr(Counted, "tile", lambda *arguments: 1 / 0)
+        patch.setattr(Counting, "tile", lambda *arguments: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             pairwise(X, divergence=counted)
     before = counted.n_pairs

@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
+from tests.counted import Counted
 from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
-from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, ground, kernels
+from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, ground, kernels
 from kermes._linalg import eigh
 from kermes.estimators import _solve
 from kermes.exceptions import IndefiniteKernelWarning
@@ -131,21 +132,13 @@ def test_one_versus_rest(solver):
     assert model.score(X, labels) > 0.7
 
 
-def test_each_pair_is_evaluated_once(monkeypatch):
+def test_each_pair_is_evaluated_once(tmp_path):
     X, labels = data()
-    engine = Engine(executor="serial")
-    kernel = kernels.MassWeighted(kernels.Exponential(divergences.MMD(ground.Linear()), engine=engine))
-    computed = []
-    original = divergences.MMD.tile
-
-    def counted(self, A, B, rows, cols, triangle):
-        computed.append(len(rows) * (len(rows) - 1) // 2 if triangle else len(rows) * len(cols))
-        return original(self, A, B, rows, cols, triangle)
-
-    monkeypatch.setattr(divergences.MMD, "tile", counted)
+    divergence = Counted(ground.Linear(), counter=str(tmp_path / "count"))
+    kernel = kernels.MassWeighted(kernels.Exponential(divergence, engine=Engine(executor="serial")))
     model = LSSVMClassifierCV(kernel, SCALES, GAMMAS).fit(X[:40], labels[:40], X[40:], labels[40:])
     model.predict(X[40:])
-    assert sum(computed) == 40 * 39 // 2 + 40 * 20
+    assert divergence.n_pairs == 40 * 39 // 2 + 40 * 20
 
 
 def test_one_factorisation_for_each_length_scale_and_problem(monkeypatch):

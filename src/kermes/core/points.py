@@ -1,4 +1,4 @@
-"""Rows of ground costs and point kernels between atoms.
+"""What cores take: a ground and the atoms of measures; rows of ground costs and point kernels between atoms.
 
 Points are laid out coordinate by coordinate, (d, N), so that the innermost loop runs over atoms and
 vectorises whatever the dimension.
@@ -6,11 +6,29 @@ vectorises whatever the dimension.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from .._typing import FloatArray, IndexArray
 from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, TORUS
 from .exp import exp
 from .jit import tile_core
+
+
+class Ground(NamedTuple):
+    """A ground cost or point kernel: its code in :mod:`.codes` and its parameters."""
+
+    code: int
+    params: FloatArray
+
+
+class Atoms(NamedTuple):
+    """Measures as weighted points: coordinates (d, N), weights (N,); measure i owns offsets[i]:offsets[i + 1]."""
+
+    coordinates: FloatArray
+    weights: FloatArray
+    offsets: IndexArray
 
 
 @tile_core

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import PointKernel
 from ..measures import Measures
+
+if TYPE_CHECKING:
+    from ..core.points import Atoms, Ground
 
 __all__ = ["Claims", "Divergence", "Route", "Tile"]
 
@@ -192,6 +195,20 @@ def check_ground(ground: object) -> None:
 def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
     """Return row numbers in batches of about ``limit`` operations, so that an interrupt is heard between them."""
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
+
+
+def core_ground(ground: PointKernel) -> Ground:
+    """Return a point kernel as cores take it."""
+    from ..core.points import Ground
+
+    return Ground(ground.code, ground.params)
+
+
+def core_atoms(X: Measures) -> Atoms:
+    """Return the measures as cores take them. Fresh copies: cores are compiled for writable arrays only."""
+    from ..core.points import Atoms
+
+    return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets))
 
 
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, batches, check_ground, empty_tile
+from ._base import Claims, Divergence, Route, Tile, batches, check_ground, core_atoms, core_ground, empty_tile
 from ._support import dense_rows
+
+if TYPE_CHECKING:
+    from ..core.mmd import Embedded
 
 __all__ = ["MMD"]
 
@@ -19,19 +22,67 @@ __all__ = ["MMD"]
 LARGEST_SUPPORT = 1024
 
 
-class _Embedded(NamedTuple):
-    """Atoms coordinate by coordinate, their probabilities, and the squared norm of each embedding."""
+class _Embeddings(Route):
+    """What the routes have in common: the cost of a pair."""
 
-    coordinates: FloatArray
-    weights: FloatArray
-    offsets: IndexArray
-    norms: FloatArray
+    def work(self, X: Measures, Y: Measures) -> float:
+        """About four operations, and an exponential, for each pair of points."""
+        return 4.0 * _point_pairs(X, Y)
 
 
-class _Features(NamedTuple):
-    """Finite-dimensional embeddings, (n, r): distances are Euclidean."""
+class _Means(_Embeddings):
+    """Finite-dimensional embeddings, (n, r), whose distances are Euclidean: the means, for the linear kernel."""
 
-    values: FloatArray
+    def prepare(self, X: Measures) -> FloatArray:
+        return X.expectation(X.points)
+
+    def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
+
+
+@dataclass(frozen=True, eq=False)
+class _OnSupport(_Means):
+    """Embeddings by a factor F of the kernel matrix K = F F' of a shared support."""
+
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, ground: PointKernel, points: FloatArray) -> _OnSupport:
+        values, vectors = np.linalg.eigh(ground(points))
+        kept = values > values[-1] * np.finfo(float).eps
+        return cls(vectors[:, kept] * np.sqrt(values[kept]))
+
+    def prepare(self, X: Measures) -> FloatArray:
+        assert X.support is not None
+        return dense_rows(X, X.support.points, True) @ self.factor
+
+
+@dataclass(frozen=True, eq=False)
+class _OnAtoms(_Embeddings):
+    """Kernel values between all atoms; the squared norms of the embeddings are prepared."""
+
+    ground: PointKernel
+
+    def prepare(self, X: Measures) -> Embedded:
+        from ..core import mmd
+
+        atoms, norms = core_atoms(X), np.empty(len(X))
+        for rows in batches(4.0 * X.sizes.astype(np.float64) ** 2):
+            mmd.norms(core_ground(self.ground), atoms, rows, norms)
+        return mmd.Embedded(atoms, norms)
+
+    def tile(self, A: Embedded, B: Embedded, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import mmd
+
+        out = empty_tile(rows, cols)
+        mmd.tile(core_ground(self.ground), A, rows, B, cols, triangle, out)
+        return Tile(out)
+
+
+def _point_pairs(X: Measures, Y: Measures) -> float:
+    return float(X.sizes.mean() * Y.sizes.mean())
 
 
 @dataclass(frozen=True)
@@ -75,56 +126,14 @@ class MMD(Divergence):
         """A Hilbert norm; a metric when the kernel is characteristic."""
         return Claims(self.ground.characteristic, 2.0, "a Hilbert space norm (Schoenberg)")
 
-    def context(self, X: Measures, Y: Measures) -> FloatArray | None:
-        """Return a factor F of the kernel matrix K = F F' of a small shared support, or None."""
-        if isinstance(self.ground, Linear) or not X.shares_support(Y):
-            return None
-        assert X.support is not None
-        m = len(X.support.points)
-        # m differences against n_i n_j kernel values per pair; the factorisation costs about m^3.
-        if m > LARGEST_SUPPORT or m > self._point_pairs(X, Y):
-            return None
-        values, vectors = np.linalg.eigh(self.ground(X.support.points))
-        kept = values > values[-1] * np.finfo(float).eps
-        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
-
-    def prepare(self, X: Measures, context: FloatArray | None) -> _Embedded | _Features:
-        """Compute each embedding, or its squared norm, once."""
-        from ..core import mmd
-
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Return embeddings of finite dimension where they are cheaper than kernel values between atoms."""
         if isinstance(self.ground, Linear):
-            return _Features(X.expectation(X.points))
-        if context is not None:
+            return _Means()
+        if X.shares_support(Y):
             assert X.support is not None
-            return _Features(dense_rows(X, X.support.points, True) @ context)
-        # A fresh copy: cores are compiled for writable arrays only.
-        coordinates = np.array(X.points.T, order="C")
-        weights = X.probabilities
-        offsets = np.array(X.offsets)
-        norms = np.empty(len(X))
-        for rows in batches(4.0 * X.sizes.astype(np.float64) ** 2):
-            mmd.self_products(self.ground.code, self.ground.params, coordinates, weights, offsets, rows, norms)
-        return _Embedded(coordinates, weights, offsets, norms)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return MMD^2."""
-        from ..core import mmd, vectors
-
-        if isinstance(A, _Features):
-            return vectors.squared_tile(A.values, rows, B.values, cols, triangle), None
-        out = empty_tile(rows, cols)
-        mmd.tile(
-            self.ground.code, self.ground.params,
-            A.coordinates, A.weights, A.offsets, A.norms, rows,
-            B.coordinates, B.weights, B.offsets, B.norms, cols,
-            triangle, out,
-        )  # fmt: skip
-        return out, None
-
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """About four operations, and an exponential, for each pair of points."""
-        return 4.0 * self._point_pairs(X, Y)
-
-    @staticmethod
-    def _point_pairs(X: Measures, Y: Measures) -> float:
-        return float(X.sizes.mean() * Y.sizes.mean())
+            m = len(X.support.points)
+            # m differences against n_i n_j kernel values per pair; the factorisation costs about m^3.
+            if m <= min(LARGEST_SUPPORT, _point_pairs(X, Y)):
+                return _OnSupport.of(self.ground, X.support.points)
+        return _OnAtoms(self.ground)
