@@ -1,4 +1,4 @@
-"""What all feature maps share: reading measures, fitting in portions, mapping in portions."""
+"""What all feature maps share: reading measures, fitting in batches, mapping in batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice
 from .._typing import AnyArray, FloatArray, IndexArray
-from ..divergences._base import portions
+from ..divergences._base import batches
 from ..estimators._base import MeasureEstimator
 from ..exceptions import NumericalError
 from ..measures import Measures
@@ -52,7 +52,7 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         check_is_fitted(self)
         measures = self._read_measures(X, reset=False)
         features = np.empty((len(measures), self._n_features_out), dtype=self.dtype)
-        for rows in portions(self._numbers(measures), PORTION):
+        for rows in batches(self._numbers(measures), PORTION):
             with np.errstate(over="ignore", invalid="ignore"):
                 features[rows] = self._map(measures[rows])
             _refuse_overflow(features[rows], rows)

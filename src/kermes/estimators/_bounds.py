@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence, GaussianWasserstein, Sinkhorn, Wasserstein
-from ..divergences._base import portions
+from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, quantile_means
 from ..engine import Engine, pairwise
 from ..ground import Euclidean, SqEuclidean, as_cost
@@ -104,7 +104,7 @@ class TransportBounds:
         directions = np.concatenate(self._frames)
         pieces = [
             quantile_means(X[rows], directions, even_levels(CELLS))[0]
-            for rows in portions(len(directions) * (X.sizes + CELLS).astype(np.float64), PORTION)
+            for rows in batches(len(directions) * (X.sizes + CELLS).astype(np.float64), PORTION)
         ]
         means = np.ascontiguousarray(np.concatenate(pieces).transpose(1, 0, 2))
         return means.reshape(len(self._frames), -1, len(X), CELLS)
