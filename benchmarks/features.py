@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.linear_model import SGDClassifier
 
 from kermes import Engine, Measures, StreamingLSSVMClassifier, datasets, divergences, ground, pairwise
-from kermes.embeddings import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
+from kermes.features import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
 
 from .harness import Row, timed
 

@@ -50,7 +50,7 @@ def stored(X: Measures) -> Any:
 
 def sliced_features(X: Measures) -> Any:
     """Compute the features of all measures, chunk by chunk, and forget them."""
-    from kermes.embeddings import SlicedFeatures
+    from kermes.features import SlicedFeatures
 
     features = SlicedFeatures(n_slices=20, n_quantiles=20).fit(X[:100])
     return [features.transform(X[i : i + 1000]).sum() for i in range(0, len(X), 1000)]

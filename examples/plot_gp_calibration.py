@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
-from kermes import MeasureGPRegressor, Measures, diagnostics, divergences, kernels
+from kermes import MeasureGPRegressor, Measures, divergences, inspection, kernels
 
 rng = np.random.default_rng(0)
 spread = rng.uniform(0.5, 2.0, size=300)
@@ -20,8 +20,8 @@ y = np.log(spread)
 kernel = ConstantKernel() * kernels.Exponential(divergences.Wasserstein(p=2)) + WhiteKernel(0.1)
 model = MeasureGPRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0).fit(X[:100], y[:100])
 mean, std = model.predict(X[100:], return_std=True)
-left_out = diagnostics.leave_one_out(model)
-new = diagnostics.LeaveOneOut(y[100:], mean, std)
+left_out = inspection.leave_one_out(model)
+new = inspection.LeaveOneOut(y[100:], mean, std)
 print(f"error {left_out.rmse:.2f} left out, {new.rmse:.2f} on new data; the targets spread by {y.std():.2f}")
 
 # %%

@@ -15,7 +15,7 @@ Gaussian process predicts the value and says how sure it is. Here we check that 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from kermes import EquivalentWassersteinGP, Measures, datasets, diagnostics, plot
+from kermes import EquivalentWassersteinGP, Measures, datasets, inspection, plot
 
 rng = np.random.default_rng(0)
 problem = datasets.simplex_problem("problem02")
@@ -36,7 +36,7 @@ plot.SimplexDisplay.from_estimator(model, X, y, truth=problem)
 
 X_new, y_new = observe(1000)
 mean, std = model.predict(X_new, return_std=True)
-new = diagnostics.LeaveOneOut(y_new, mean, std)
+new = inspection.LeaveOneOut(y_new, mean, std)
 levels = (0.5, 0.8, 0.95)
 for level, share in zip(levels, new.coverage(levels), strict=True):
     print(f"intervals of {level:.0%} hold {share:.0%} of new observations")

@@ -24,18 +24,17 @@ from tests.estimators.cases import clouds
 from tests.test_public_api import HEAVY
 
 import kermes
-from kermes import Engine, Measures, clustering, definiteness, divergences, embeddings, ground, kernels, persistence
+from kermes import Engine, Measures, _persistence, clustering, definiteness, divergences, features, ground, kernels
 from kermes.comparison import Candidate, CandidateModel
 from kermes.estimators import (
-    KernelFeatures,
     LSSVMClassifier,
     LSSVMClassifierCV,
     LSSVMRegressor,
     MeasureGPRegressor,
-    MixtureFeatures,
     NearestMeasures,
 )
 from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
+from kermes.features import KernelFeatures, MixtureFeatures
 
 skops = pytest.importorskip("skops.io")
 
@@ -111,7 +110,7 @@ def test_every_model_comes_back_with_the_same_bits(name, tmp_path):
 
 ESTIMATORS = [
     thing
-    for package in (kermes, embeddings)
+    for package in (kermes, features)
     for thing in (getattr(package, name) for name in sorted(package.__all__))
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 ]
@@ -193,8 +192,8 @@ def test_a_view_takes_its_own_rows_along_only(tmp_path):
 
 
 def test_versions_and_notes(tmp_path):
-    persistence.write(LSSVMRegressor(), tmp_path / "m", {"by": "patient", "columns": ["x", "y"], "threshold": None})
-    found = persistence.read(tmp_path / "m")
+    _persistence.write(LSSVMRegressor(), tmp_path / "m", {"by": "patient", "columns": ["x", "y"], "threshold": None})
+    found = _persistence.read(tmp_path / "m")
     assert found.notes == {"by": "patient", "columns": ["x", "y"], "threshold": None}
     assert found.versions["kermes"] == kermes.__version__
     assert set(found.versions) == {"kermes", "scikit-learn", "numpy", "scipy"}
@@ -240,9 +239,9 @@ def test_what_could_not_be_loaded_is_not_saved(model, named, tmp_path):
         ("subprocess", "Popen"),
         ("numpy", "load"),
         ("kermes.engine._engine", "pairwise"),
-        ("kermes.persistence", "write"),
+        ("kermes._persistence", "write"),
         ("kermes.papers", "load"),
-        ("kermes.estimators.lssvm", "np"),
+        ("kermes.estimators._lssvm", "np"),
         ("sklearn.model_selection._split", "train_test_split"),
         ("sklearn.gaussian_process.kernels", "np"),
     ],

@@ -29,8 +29,8 @@ from kermes import (
 )
 from kermes.clustering import HierarchicalClustering, KMedoids
 from kermes.definiteness import SpectrumRepair
-from kermes.embeddings import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
-from kermes.estimators.expected_failures import EXPECTED_FAILURES, expected_failed_checks
+from kermes.estimators._expected_failures import EXPECTED_FAILURES, expected_failed_checks
+from kermes.features import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
 
 ESTIMATORS = [
     DistanceMatrix(),

@@ -19,32 +19,30 @@ if TYPE_CHECKING:
         comparison,
         datasets,
         definiteness,
-        diagnostics,
-        embeddings,
         equivalence,
+        features,
         inspection,
         kernels,
         optimization,
         plot,
     )
+    from ._persistence import load, save
     from .comparison import compare
     from .estimators import (
         DistanceMatrix,
         DistanceToKernel,
         EquivalentWassersteinGP,
-        KernelFeatures,
         KernelMatrix,
         LSSVMClassifier,
         LSSVMClassifierCV,
         LSSVMRegressor,
         MapPoints,
         MeasureGPRegressor,
-        MixtureFeatures,
         NearestMeasures,
         StreamingLSSVMClassifier,
         StreamingLSSVMRegressor,
     )
-    from .persistence import load, save
+    from .features import KernelFeatures, MixtureFeatures
 
 __all__ = [
     "DistanceMatrix",
@@ -68,10 +66,9 @@ __all__ = [
     "comparison",
     "datasets",
     "definiteness",
-    "diagnostics",
     "divergences",
-    "embeddings",
     "equivalence",
+    "features",
     "ground",
     "inspection",
     "kernels",
@@ -88,14 +85,14 @@ _LAZY = {
     "DistanceMatrix": "kermes.estimators",
     "DistanceToKernel": "kermes.estimators",
     "EquivalentWassersteinGP": "kermes.estimators",
-    "KernelFeatures": "kermes.estimators",
+    "KernelFeatures": "kermes.features",
     "KernelMatrix": "kermes.estimators",
     "LSSVMClassifier": "kermes.estimators",
     "LSSVMClassifierCV": "kermes.estimators",
     "LSSVMRegressor": "kermes.estimators",
     "MapPoints": "kermes.estimators",
     "MeasureGPRegressor": "kermes.estimators",
-    "MixtureFeatures": "kermes.estimators",
+    "MixtureFeatures": "kermes.features",
     "NearestMeasures": "kermes.estimators",
     "StreamingLSSVMClassifier": "kermes.estimators",
     "StreamingLSSVMRegressor": "kermes.estimators",
@@ -104,15 +101,14 @@ _LAZY = {
     "comparison": "kermes.comparison",
     "datasets": "kermes.datasets",
     "definiteness": "kermes.definiteness",
-    "diagnostics": "kermes.diagnostics",
-    "embeddings": "kermes.embeddings",
     "equivalence": "kermes.equivalence",
+    "features": "kermes.features",
     "inspection": "kermes.inspection",
     "kernels": "kermes.kernels",
-    "load": "kermes.persistence",
+    "load": "kermes._persistence",
     "optimization": "kermes.optimization",
     "plot": "kermes.plot",
-    "save": "kermes.persistence",
+    "save": "kermes._persistence",
 }
 
 

@@ -1,6 +1,6 @@
-"""Checks of scalar parameters, with one form of message: "<name> must be ...; got ...".
+"""Checks of parameters, with one form of message: "<name> must be ...; got ...".
 
-Array input is checked at one edge only, :mod:`kermes.measures`.
+Measures are checked at one edge only, :mod:`kermes.measures`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import numbers
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from ._typing import ArrayLike, FloatArray
 from .exceptions import InvalidParameterError, MissingDependencyError
 
-__all__ = ["choice", "integer", "missing", "positive", "real"]
+__all__ = ["as_distances", "choice", "integer", "missing", "positive", "real"]
 
 
 def real(
@@ -62,6 +65,30 @@ def guess(value: Any, options: Iterable[str]) -> str:
     """Return a question, with a space before it, that names the option nearest to ``value``; '' if none is near."""
     close = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) else []
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def as_distances(values: ArrayLike, name: str) -> FloatArray:
+    """Return values as a square array, non-negative, symmetric, zero on the diagonal, or say what is wrong."""
+    table: FloatArray = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
+        raise InvalidParameterError(f"`{name}` must be a square array; got shape {table.shape}.")
+    if not np.isfinite(table).all() or (table < 0).any():
+        i, j = np.argwhere(~np.isfinite(table) | (table < 0))[0]
+        raise InvalidParameterError(
+            f"`{name}` must hold finite numbers of at least 0; entry ({i}, {j}) is {table[i, j]}."
+        )
+    if np.diagonal(table).any():
+        i = int(np.flatnonzero(np.diagonal(table))[0])
+        raise InvalidParameterError(
+            f"`{name}` must be zero on the diagonal; entry ({i}, {i}) is {table[i, i]}. Is it a similarity?"
+        )
+    if not np.array_equal(table, table.T):
+        i, j = np.argwhere(table != table.T)[0]
+        raise InvalidParameterError(
+            f"`{name}` must be symmetric; entry ({i}, {j}) is {table[i, j]} and ({j}, {i}) is "
+            f"{table[j, i]}. Take the mean of the table and its transpose if it is nearly so."
+        )
+    return table
 
 
 def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:

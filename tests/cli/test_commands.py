@@ -59,7 +59,7 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     run("fit", "cells.csv", *SICK, "--standardize", "--atoms", "5", "-o", "m.kermes")
     X = cells().measures
     scale = X.points.std(axis=0)
-    assert_allclose(kermes.persistence.read("m.kermes").notes["reading"]["scale"], scale)
+    assert_allclose(kermes._persistence.read("m.kermes").notes["reading"]["scale"], scale)
     same = run("predict", "m.kermes", "cells.csv", *SICK)
     assert "accuracy" in same.err
     model = kermes.load("m.kermes")

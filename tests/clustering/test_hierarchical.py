@@ -10,7 +10,7 @@ from tests.oracles.clusters import agglomerate
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.clustering import HierarchicalClustering
-from kermes.clustering.hierarchical import LINKAGES
+from kermes.clustering._hierarchical import LINKAGES
 from kermes.exceptions import InvalidParameterError
 
 W = divergences.Wasserstein()

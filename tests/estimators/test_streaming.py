@@ -13,9 +13,9 @@ from kermes import (
     StreamingLSSVMClassifier,
     StreamingLSSVMRegressor,
 )
-from kermes.embeddings import SlicedFeatures
 from kermes.estimators._moments import Moments
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.features import SlicedFeatures
 from kermes.measures import chunks
 
 

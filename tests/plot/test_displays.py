@@ -13,7 +13,6 @@ from kermes import (
     Measures,
     datasets,
     definiteness,
-    diagnostics,
     divergences,
     ground,
     inspection,
@@ -199,7 +198,7 @@ def test_eigenfunctions_display(X):
     display = render(plot.EigenfunctionsDisplay.from_measures(X[:2], kernel, 3))
     assert display.axes_.shape == (3, 2)
     assert_allclose(
-        display.spectra[1].eigenvalues, diagnostics.covariance_spectrum(X[1], kernel, 3).eigenvalues, rtol=1e-12
+        display.spectra[1].eigenvalues, inspection.covariance_spectrum(X[1], kernel, 3).eigenvalues, rtol=1e-12
     )
 
 

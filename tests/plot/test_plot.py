@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes import Measures, datasets, diagnostics, ground, plot
+from kermes import Measures, datasets, ground, inspection, plot
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
+from kermes.measures import mean_measure
 
 pytest.importorskip("matplotlib")
 KERNEL = ground.Gaussian(sigma=0.15)
@@ -16,7 +17,7 @@ KERNEL = ground.Gaussian(sigma=0.15)
 @pytest.fixture(scope="module")
 def digits():
     X = datasets.load_digits()[:30].measures(spacing="unit")
-    return [X[1], X[0], diagnostics.mean_measure(X[1], X[0])]
+    return [X[1], X[0], mean_measure(X[1], X[0])]
 
 
 def drawn(figure):
@@ -32,7 +33,7 @@ def test_eigenfunctions_are_those_of_the_spectrum(digits):
     grid = digits[0].support.points
     limits = set()
     for j, measure in enumerate(digits):
-        spectrum = diagnostics.covariance_spectrum(measure, KERNEL, 2)
+        spectrum = inspection.covariance_spectrum(measure, KERNEL, 2)
         for i in range(2):
             image = panels[3 * i + j].images[0]
             assert_allclose(image.get_array(), spectrum.evaluate(grid)[i].reshape(8, 8), rtol=1e-12)
@@ -55,7 +56,7 @@ def test_eigenfunctions_of_clouds_point_up():
     values = np.asarray(image.get_array())
     h, w = values.shape
     assert w == 40
-    spectrum = diagnostics.covariance_spectrum(X[0], ground.Gaussian(sigma=1.0))
+    spectrum = inspection.covariance_spectrum(X[0], ground.Gaussian(sigma=1.0))
     for row, col in [(0, 0), (h - 1, 3), (5, w - 1)]:
         point = [left + (col + 0.5) * (right - left) / w, top - (row + 0.5) * (top - bottom) / h]
         assert_allclose(values[row, col], spectrum.evaluate([point])[0, 0], atol=1e-12)
@@ -64,7 +65,7 @@ def test_eigenfunctions_of_clouds_point_up():
 def test_weighted_pca_shows_atoms_mean_and_axes(digits):
     panels = drawn(plot.weighted_pca(digits, ["one", "zero", "mean"]))
     for panel, measure in zip(panels, digits, strict=True):
-        pca = diagnostics.weighted_pca(measure)
+        pca = inspection.weighted_pca(measure)
         dots = panel.collections[0]
         assert_allclose(dots.get_offsets(), measure.points[:, ::-1])  # column to the right, row downwards
         assert_allclose(dots.get_sizes() / dots.get_sizes().max(), measure.weights / measure.weights.max())

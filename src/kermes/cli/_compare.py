@@ -53,14 +53,14 @@ def compare(
     Kernels that suit the data are chosen unless some are named. Scores are from nested cross-validation: what is
     searched is searched within the training sets.
     """
+    from .. import _persistence
     from .. import compare as run
-    from .. import persistence
     from ..comparison import ComparisonInterrupted
 
     if html is not None and not click.get_current_context().params["force"]:
         refuse_existing(html)
     if output is not None:
-        persistence.require()
+        _persistence.require()
     reading, found = reading.fitted(data)
     labels = require_labels(found)
     task = task_of(labels) if task == "auto" else task
@@ -81,7 +81,7 @@ def compare(
         result.report(html, command=shlex.join(["kermes", *sys.argv[1:]]))
         say(f"Report written to {html}")
     if output is not None:
-        persistence.write(result.best_, output, model_notes(reading, found, task))
+        _persistence.write(result.best_, output, model_notes(reading, found, task))
         say(f"Best model written to {output}")
 
 

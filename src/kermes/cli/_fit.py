@@ -48,10 +48,10 @@ def fit(
     nested scores). How the data were read is kept in the model file. By default classes are learnt by a support vector
     machine if the kernel is proved definite, by least squares if not; numbers by a Gaussian process.
     """
-    from .. import persistence
+    from .. import _persistence
     from . import _learners
 
-    persistence.require()
+    _persistence.require()
     reading, found = reading.fitted(data)
     labels = require_labels(found)
     task = _learners.task_of(labels) if task == "auto" else task
@@ -63,7 +63,7 @@ def fit(
     started = time.perf_counter()
     fitted = _learners.fit(found.measures, labels, task, learner, kernel, seed)
     seconds = time.perf_counter() - started
-    persistence.write(fitted.model, output, model_notes(reading, found, task))
+    _persistence.write(fitted.model, output, model_notes(reading, found, task))
     summary = {
         "measures": len(labels),
         "task": task,

@@ -36,10 +36,10 @@ def predict(
     The prediction is the last column. The file is read as the training data were, unless options say otherwise.
     With --label the score is told too.
     """
-    from .. import persistence
+    from .. import _persistence
 
     refuse_ending(output, ROWS)
-    file = persistence.read(model)
+    file = _persistence.read(model)
     _refuse_other_reading(reading, file.notes, data)
     found = reading.or_else(file.notes.get("reading", {}), data).read(data)
     _refuse_other_kind(found.kind, file.notes, data)

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from .._table import as_distances
+from .._checks import as_distances
+from .._estimator import MeasureEstimator, Samples, default_divergence
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import pairwise
-from ..estimators._base import MeasureEstimator, Samples
-from ..estimators._default import default_divergence
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 

@@ -12,8 +12,8 @@ from sklearn import metrics
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from .._checks import choice, integer
-from .._clusters import as_labels
 from .._typing import AnyArray, IndexArray
+from ..clustering._labels import as_labels
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
 __all__ = ["Fold", "Score", "as_score", "inner_folds", "outer_folds", "read_groups", "read_target"]

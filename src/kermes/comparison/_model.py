@@ -9,10 +9,10 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, integer
+from .._estimator import MeasureEstimator
 from .._typing import AnyArray
 from ..divergences import Divergence
 from ..engine import DEFAULT
-from ..estimators._base import MeasureEstimator
 from ..exceptions import InvalidParameterError
 from ..kernels import Exponential
 from ..measures import Measures, as_measures

@@ -1,7 +1,7 @@
 """Is a Gram matrix positive semidefinite, at which length scales, and what to do if it is not.
 
 ``spectrum`` looks, ``psd_length_scale`` and ``psd_curve`` search, ``repair`` and :class:`SpectrumRepair` act.
-Nothing in kermes repairs a matrix unless it is asked to. Imports ``core``, ``_table`` and ``_checks``.
+Nothing in kermes repairs a matrix unless it is asked to. Imports ``core`` and ``_checks``.
 """
 
 from __future__ import annotations

@@ -7,12 +7,11 @@ from typing import Literal, overload
 
 import numpy as np
 
-from .._checks import integer, positive
+from .._checks import as_distances, integer, positive
 from .._linalg import eigvalsh
-from .._table import Table
 from .._typing import AnyArray, ArrayLike, FloatArray
+from ..core import eigenvalues as laws
 from ..core import profiles
-from ..core import spectrum as laws
 from ..exceptions import InvalidParameterError
 
 __all__ = ["Curve", "psd_curve", "psd_length_scale"]
@@ -70,7 +69,7 @@ def psd_curve(D: ArrayLike, length_scales: ArrayLike) -> Curve:
     >>> definiteness.psd_curve([[0.0, 1.0], [1.0, 0.0]], [0.1, 1.0]).smallest.round(3)
     array([1.   , 0.393])
     """
-    distances = Table(D, "D").values
+    distances = as_distances(D, "D")
     scales: FloatArray = np.array(length_scales, dtype=np.float64)
     if scales.ndim != 1 or not len(scales) or not (np.isfinite(scales) & (scales > 0)).all():
         raise InvalidParameterError("`length_scales` must be a 1-D array of finite numbers greater than 0.")
@@ -134,7 +133,7 @@ def psd_length_scale(
     """
     integer(n_grid, "n_grid", low=2)
     positive(rtol, "rtol")
-    distances = Table(D, "D").values
+    distances = as_distances(D, "D")
     grid = _grid(distances, n_grid)
     result = _search(distances, grid, rtol)
     return (result, psd_curve(distances, grid)) if return_curve else result

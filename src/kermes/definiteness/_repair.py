@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import choice
 from .._linalg import eigh
 from .._typing import ArrayLike, FloatArray
-from ..core import spectrum as laws
+from ..core import eigenvalues as laws
 from ._spectrum import Spectrum, as_symmetric
 
 __all__ = ["SpectrumRepair", "repair"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._linalg import eigvalsh
 from .._typing import ArrayLike, FloatArray
-from ..core import spectrum as laws
+from ..core import eigenvalues as laws
 from ..exceptions import InvalidParameterError
 
 __all__ = ["Spectrum", "as_symmetric", "spectrum"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._params import Frozen
+from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import PointKernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import integer, positive, real
-from .._params import Frozen
+from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures

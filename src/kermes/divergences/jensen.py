@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from .._params import Frozen
+from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._table import Table
+from .._checks import as_distances
+from .._frozen import FrozenArray
 from .._typing import ArrayLike, FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
@@ -46,8 +47,8 @@ class Precomputed(Divergence):
     distances: ArrayLike
 
     def __post_init__(self) -> None:
-        if not isinstance(self.distances, Table):
-            object.__setattr__(self, "distances", Table(self.distances, "distances"))
+        if not isinstance(self.distances, FrozenArray):
+            object.__setattr__(self, "distances", FrozenArray(as_distances(self.distances, "distances")))
 
     @property
     def power(self) -> float:

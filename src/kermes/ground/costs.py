@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._checks import choice, positive, real
-from .._params import Frozen
-from .._table import Table
+from .._checks import as_distances, choice, positive, real
+from .._frozen import Frozen, FrozenArray
 from .._typing import ArrayLike, FloatArray
 from ..core import codes
 from ._base import point_blocks
@@ -138,8 +137,8 @@ class Matrix(Frozen):
     values: ArrayLike
 
     def __post_init__(self) -> None:
-        if not isinstance(self.values, Table):
-            object.__setattr__(self, "values", Table(self.values, "cost matrix"))
+        if not isinstance(self.values, FrozenArray):
+            object.__setattr__(self, "values", FrozenArray(as_distances(self.values, "cost matrix")))
 
     @classmethod
     def from_costs(cls, costs: ArrayLike, p: float = 2.0) -> Matrix:
@@ -153,7 +152,7 @@ class Matrix(Frozen):
         array([[0., 2.],
                [2., 0.]])
         """
-        values = np.array(Table(costs, "cost matrix"))
+        values = as_distances(np.array(costs, dtype=np.float64), "cost matrix")
         return cls(np.sqrt(values) if p == 2 else values ** (1.0 / real(p, "p", low=1.0)))
 
     @property

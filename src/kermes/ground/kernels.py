@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._checks import integer, positive, real
-from .._params import Frozen
+from .._frozen import Frozen
 from .._typing import ArrayLike, FloatArray
 from ..core import codes
 from ..exceptions import InvalidParameterError

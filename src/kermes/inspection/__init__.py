@@ -1,24 +1,34 @@
-"""Why is this prediction what it is, and how do the data lie? Numbers; :mod:`kermes.plot` draws them.
+"""Looking at measures, data sets and models: numbers; :mod:`kermes.plot` draws them.
 
-``_neighbours`` the measures next to one · ``_contributions`` which training measures speak for a prediction ·
-``_transport`` what moves where between two measures · ``_map`` the data set on a plane, and how far to trust it.
-Imports ``estimators`` and everything below.
+One measure: ``_pca`` principal axes of its points · ``_covariance`` those in the feature space of a point kernel. Two:
+``_transport`` what moves where. Many: ``_neighbors`` the measures next to one · ``_map`` the data set on a plane, and
+how far to trust it. Models: ``_contributions`` which training measures a prediction comes from ·
+``_leave_one_out`` are the uncertainties of a Gaussian process right? Imports ``estimators`` and everything below.
 """
 
 from __future__ import annotations
 
 from ._contributions import Contributions, contributions
+from ._covariance import CovarianceSpectrum, covariance_spectrum
+from ._leave_one_out import LeaveOneOut, leave_one_out
 from ._map import DataMap, data_map
-from ._neighbours import Neighbours, nearest
+from ._neighbors import Neighbors, nearest
+from ._pca import WeightedPCA, weighted_pca
 from ._transport import TransportPlan, transport_plan
 
 __all__ = [
     "Contributions",
+    "CovarianceSpectrum",
     "DataMap",
-    "Neighbours",
+    "LeaveOneOut",
+    "Neighbors",
     "TransportPlan",
+    "WeightedPCA",
     "contributions",
+    "covariance_spectrum",
     "data_map",
+    "leave_one_out",
     "nearest",
     "transport_plan",
+    "weighted_pca",
 ]

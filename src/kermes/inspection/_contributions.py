@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import integer
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
-from ..estimators._codes import decode
+from ..estimators._multiclass import decode
 from ..exceptions import InvalidParameterError
 from ..measures import Measure
 

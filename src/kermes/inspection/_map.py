@@ -9,15 +9,14 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 
-from .._checks import integer, positive
+from .._checks import as_distances, integer, positive
+from .._estimator import default_divergence
 from .._linalg import eigh
 from .._scales import median_distance
-from .._table import as_distances
 from .._typing import FloatArray
-from ..core import spectrum as laws
+from ..core import eigenvalues as laws
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..estimators._default import default_divergence
 from ..exceptions import InvalidParameterError
 from ..measures import as_measures
 

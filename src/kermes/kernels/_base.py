@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._params import HoldsFrozen, with_inner
+from .._frozen import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..engine import DEFAULT, Engine
 from ..measures import Measures, as_measures

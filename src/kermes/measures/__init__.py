@@ -1,9 +1,9 @@
 """Collections of measures, and the one edge where input is checked.
 
 ``_packed`` the stored form · ``_build`` and ``_frame`` raw input to packed arrays, with every rule ·
-``_collection`` and ``_measure`` what users hold · ``_convert`` ``as_measures`` · ``_chunks`` portions of streams ·
-``io`` files · ``_html`` notebooks. Imports ``core``, ``_checks`` and ``exceptions`` only. Start
-reading at ``_collection``.
+``_collection`` and ``_measure`` what users hold · ``_convert`` ``as_measures`` · ``_chunks`` batches of streams ·
+``_mean`` the mean of two · ``io`` files · ``_html`` notebooks. Imports ``core``, ``_checks`` and ``exceptions`` only.
+Start reading at ``_collection``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from ._chunks import chunks
 from ._collection import Measures
 from ._convert import as_measures
+from ._mean import mean_measure
 from ._measure import Measure
 from ._packed import Support
 
-__all__ = ["Measure", "Measures", "Support", "as_measures", "chunks"]
+__all__ = ["Measure", "Measures", "Support", "as_measures", "chunks", "mean_measure"]

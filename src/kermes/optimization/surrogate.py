@@ -17,7 +17,7 @@ from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Wasserstein
 from ..estimators import EquivalentWassersteinGP, MeasureGPRegressor
-from ..estimators.robust_gp import careful_l_bfgs
+from ..estimators._measure_gp import careful_l_bfgs
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
 from ..kernels import Exponential
 from ..measures import Measures

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import Measures, diagnostics
-from ..measures import Measure
+from .. import Measures, inspection
+from ..measures import Measure, mean_measure
 from ._digits import first_of_each
 
 __all__ = ["of_digits", "pair_and_mean", "titles"]
@@ -27,7 +27,7 @@ def pair_and_mean(digits: tuple[int, int], variances: dict[str, list[float]], th
     with the closest ones (largest ratio) of the first hundred is taken; otherwise the first image.
     """
     first, second = (_closest(of_digits(digit, AMONG, threshold), variances.get(str(digit))) for digit in digits)
-    return {str(digits[0]): first, str(digits[1]): second, "mean": diagnostics.mean_measure(first, second)}
+    return {str(digits[0]): first, str(digits[1]): second, "mean": mean_measure(first, second)}
 
 
 def titles(shown: dict[str, Measure]) -> list[str]:
@@ -38,5 +38,5 @@ def titles(shown: dict[str, Measure]) -> list[str]:
 def _closest(X: Measures, wanted: list[float] | None) -> Measure:
     if wanted is None:
         return X[0]
-    ratios = [np.log(diagnostics.weighted_pca(measure).variances / np.array(wanted)) for measure in X]
+    ratios = [np.log(inspection.weighted_pca(measure).variances / np.array(wanted)) for measure in X]
     return X[int(np.argmin(np.abs(ratios).max(axis=1)))]

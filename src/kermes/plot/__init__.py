@@ -3,7 +3,7 @@
 Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.plot(ax)`` draws again, ``ax_`` and
 ``figure_`` are where. Nothing is shown. The functions are short forms of the displays of their files and return axes
 or a figure. ``_heatmap`` · ``_gram`` · ``_spectrum`` · ``_dendrogram`` · ``_transport`` · ``_eigenfunctions`` ·
-``_pca`` · ``_simplex`` · ``_map`` · ``_contributions`` · ``_regret``; ``_display``, ``_axes`` and ``_classes`` have
+``_pca`` · ``_ternary`` · ``_map`` · ``_contributions`` · ``_regret``; ``_display``, ``_axes`` and ``_classes`` have
 what they share. Imports ``inspection`` and everything below.
 """
 
@@ -17,8 +17,8 @@ from ._heatmap import HeatmapDisplay, heatmap
 from ._map import MapDisplay
 from ._pca import WeightedPCADisplay, weighted_pca
 from ._regret import regret
-from ._simplex import SimplexDisplay
 from ._spectrum import SpectrumDisplay
+from ._ternary import SimplexDisplay
 from ._transport import TransportPlanDisplay
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._checks import integer
-from ..diagnostics import CovarianceSpectrum, covariance_spectrum
 from ..ground import PointKernel
+from ..inspection import CovarianceSpectrum, covariance_spectrum
 from ._axes import Frame, frame, names, panels, plane_measures
 from ._display import Display
 
@@ -40,7 +40,7 @@ class EigenfunctionsDisplay(Display):
 
     See Also
     --------
-    kermes.diagnostics.covariance_spectrum : the numbers.
+    kermes.inspection.covariance_spectrum : the numbers.
 
     Examples
     --------
@@ -124,8 +124,9 @@ def eigenfunctions(
 
     Examples
     --------
-    >>> from kermes import datasets, diagnostics, ground, plot
+    >>> from kermes import datasets, ground, plot
+    >>> from kermes.measures import mean_measure
     >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
-    >>> figure = plot.eigenfunctions([one, zero, diagnostics.mean_measure(one, zero)], ground.Gaussian(sigma=0.1))
+    >>> figure = plot.eigenfunctions([one, zero, mean_measure(one, zero)], ground.Gaussian(sigma=0.1))
     """
     return EigenfunctionsDisplay.from_measures(measures, ground, n_components, titles, resolution, axes).figure_

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import diagnostics
+from .. import inspection
 from ..measures import Measure
 from ._axes import Frame, across_and_up, frame, names, plane_measures, wrapped
 from ._classes import PALETTE
@@ -42,13 +42,14 @@ class WeightedPCADisplay(Display):
 
     See Also
     --------
-    kermes.diagnostics.weighted_pca : the numbers.
+    kermes.inspection.weighted_pca : the numbers.
 
     Examples
     --------
-    >>> from kermes import datasets, diagnostics, plot
+    >>> from kermes import datasets, plot
+    >>> from kermes.measures import mean_measure
     >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
-    >>> shown = [one, zero, diagnostics.mean_measure(one, zero)]
+    >>> shown = [one, zero, mean_measure(one, zero)]
     >>> display = plot.WeightedPCADisplay.from_measures(shown, ["one", "zero", "mean"])
     """
 
@@ -88,15 +89,16 @@ def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any =
 
     Examples
     --------
-    >>> from kermes import datasets, diagnostics, plot
+    >>> from kermes import datasets, plot
+    >>> from kermes.measures import mean_measure
     >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
-    >>> figure = plot.weighted_pca([one, zero, diagnostics.mean_measure(one, zero)], ["one", "zero", "mean"])
+    >>> figure = plot.weighted_pca([one, zero, mean_measure(one, zero)], ["one", "zero", "mean"])
     """
     return WeightedPCADisplay.from_measures(measures, titles, axes).figure_
 
 
 def _panel(cell: Any, measure: Measure, box: Frame) -> None:
-    pca = diagnostics.weighted_pca(measure)
+    pca = inspection.weighted_pca(measure)
     x, y = across_and_up(measure.points, box.pixels).T
     areas = LARGEST * measure.weights / measure.weights.max()
     cell.scatter(x, y, s=areas, color=ATOMS, alpha=0.55, linewidths=0)

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from ... import datasets
 from ..._linalg import few_threads
 from ..._typing import FloatArray
-from ...estimators.robust_gp import careful_l_bfgs
+from ...estimators._measure_gp import careful_l_bfgs
 from . import exponents
 from .data import authors_inputs, bird_inputs, test_inputs
 

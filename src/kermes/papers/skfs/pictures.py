@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ... import diagnostics, ground, plot
+from ... import ground, inspection, plot
 from ...measures import Measure
 from .._common import Store, read_expected
 from .._digits import Say
@@ -26,7 +26,7 @@ def figure1(
     point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=settings["figure1"]["sigma"])}
     eigenvalues = {
         name: {
-            which: diagnostics.covariance_spectrum(measure, point_kernel, 2).eigenvalues.tolist()
+            which: inspection.covariance_spectrum(measure, point_kernel, 2).eigenvalues.tolist()
             for which, measure in shown.items()
         }
         for name, point_kernel in point_kernels.items()

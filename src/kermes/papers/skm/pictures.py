@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import Measures, diagnostics, ground, kernels, plot
+from ... import Measures, ground, inspection, kernels, plot
 from ..._typing import AnyArray, FloatArray
 from ...measures import Measure
 from .._common import Store, read_expected
@@ -25,7 +25,7 @@ Result = tuple[dict[str, Any], Callable[[], Any]]
 def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
     """Show the principal components of a one, a zero and their mean; return variances and kernel value."""
     shown = _shown((1, 0), settings)
-    variances = {name: diagnostics.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
+    variances = {name: inspection.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
     X = Measures.from_samples([shown["1"].points, shown["0"].points])
     kernel = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
     value = float(kernel[0, 1])
@@ -65,7 +65,7 @@ def _eigenfunctions(digits: tuple[int, int], settings: Settings) -> Result:
     point_kernel = ground.Gaussian(sigma=settings["sigma"])
     count = settings["eigenfunctions"]
     eigenvalues = {
-        name: diagnostics.covariance_spectrum(measure, point_kernel, count).eigenvalues.tolist()
+        name: inspection.covariance_spectrum(measure, point_kernel, count).eigenvalues.tolist()
         for name, measure in shown.items()
     }
     return eigenvalues, partial(plot.eigenfunctions, list(shown.values()), point_kernel, count, titles=titles(shown))

@@ -1,0 +1,169 @@
+"""What estimators, feature maps and clusterings share: reading samples, and the kernel or distance in use."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from ._frozen import HoldsFrozen
+from ._scales import median_distance
+from ._typing import AnyArray, FloatArray, IndexArray
+from .definiteness._spectrum import as_symmetric
+from .divergences import SlicedWasserstein
+from .engine import pairwise
+from .exceptions import InvalidParameterError, UnsuitableDataError
+from .kernels import Exponential
+from .kernels._base import takes_measures
+from .measures import Measure, Measures, as_measures
+
+__all__ = [
+    "KernelEstimator",
+    "MeasureEstimator",
+    "Samples",
+    "default_divergence",
+    "default_kernel",
+    "holds_measures",
+    "select",
+]
+
+#: Measures, or rows of a precomputed Gram matrix.
+Samples: TypeAlias = Measures | FloatArray
+
+
+class MeasureEstimator(HoldsFrozen, BaseEstimator):
+    """Base of all estimators: reads samples as measures, and keeps the dimension of their points."""
+
+    def _read_measures(self, X: Any, *, reset: bool, name: str = "X") -> Measures:
+        """Return X as measures, rows of a 2-D array as Dirac masses; with ``reset`` they are training samples."""
+        if isinstance(X, Measure):
+            as_measures(X, name)  # says what to pass instead
+        if holds_measures(X):
+            return self._remember_dim(as_measures(X), reset, name)
+        return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
+
+    def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
+        """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
+        if reset:
+            self.n_features_in_ = measures.dim
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        elif measures.dim != self.n_features_in_:
+            raise UnsuitableDataError(
+                f"`{name}` has points of dimension {measures.dim}, the training measures of dimension "
+                f"{self.n_features_in_}. Pass measures on the same space."
+            )
+        return measures
+
+
+class KernelEstimator(MeasureEstimator):
+    """Base of the estimators with a ``kernel`` parameter: a kernel on measures, None or 'precomputed'.
+
+    After :meth:`_bind` the estimator has ``kernel_`` (the kernel in use), ``support_`` (rows of the training set it is
+    evaluated against) and ``X_fit_`` (these samples, or their Gram matrix if precomputed).
+    """
+
+    kernel: Any
+    kernel_: Any
+    support_: IndexArray
+    X_fit_: Any
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str)
+
+    def _read(self, X: Any, *, reset: bool, name: str = "X") -> Samples:
+        """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
+        self._check_kernel()
+        if not self._precomputed or isinstance(X, Measure):
+            return self._read_measures(X, reset=reset, name=name)
+        return self._from_array(validate_data(self, X, reset=reset, dtype=np.float64), reset)
+
+    def _read_labelled(self, X: Any, y: Any, *, numeric: bool) -> tuple[Samples, AnyArray]:
+        """Return checked training samples and targets."""
+        self._check_kernel()
+        if not holds_measures(X) or self._precomputed:
+            array, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
+            return self._from_array(array, reset=True), y
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if numeric:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        measures = as_measures(X)
+        check_consistent_length(measures, y)
+        return self._remember_dim(measures, reset=True), y
+
+    def _bind(self, samples: Samples, support: IndexArray) -> None:
+        """Resolve the kernel and keep the training samples ``support``."""
+        self.support_ = support
+        self.X_fit_ = select(samples, support)
+        self.kernel_ = _resolve(self.kernel, self.X_fit_)
+
+    def _gram_fit(self) -> FloatArray:
+        """Return the Gram matrix of the kept training samples."""
+        return np.asarray(self.X_fit_ if self._precomputed else self.kernel_(self.X_fit_))
+
+    def _gram(self, samples: Samples) -> FloatArray:
+        """Return the kernel between new samples and the kept training samples."""
+        if self._precomputed:
+            return np.asarray(samples)[:, self.support_]
+        return np.asarray(self.kernel_(samples, self.X_fit_))
+
+    def _from_array(self, array: FloatArray, reset: bool) -> Samples:
+        if not self._precomputed:
+            return as_measures(array)
+        return as_symmetric(array, "X") if reset else array
+
+    def _check_kernel(self) -> None:
+        if self.kernel is None or self.kernel == "precomputed" or takes_measures(self.kernel):
+            return
+        raise InvalidParameterError(
+            f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
+            f"got {self.kernel!r}."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+
+def select(samples: Samples, rows: IndexArray) -> Samples:
+    """Return the samples ``rows``: a view of measures, rows and columns of a Gram matrix."""
+    return samples[rows] if isinstance(samples, Measures) else samples[np.ix_(rows, rows)]
+
+
+def _resolve(kernel: Any, X: Samples) -> Any:
+    if isinstance(X, Measures) and kernel is None:
+        return default_kernel(X)
+    return kernel if isinstance(kernel, str) else clone(kernel)
+
+
+def holds_measures(X: Any) -> bool:
+    """Whether X is a collection of measures rather than an array of numbers."""
+    if isinstance(X, Measures):
+        return True
+    if isinstance(X, np.ndarray):
+        return X.dtype == object and X.ndim == 1 and len(X) > 0 and isinstance(X[0], Measure)
+    if isinstance(X, (list, tuple)) and len(X):
+        return isinstance(X[0], Measure) or (isinstance(X[0], np.ndarray) and X[0].ndim == 2)
+    return False
+
+
+def default_divergence() -> SlicedWasserstein:
+    """Return the sliced Wasserstein distance: it takes measures of any dimension and is of negative type."""
+    return SlicedWasserstein()
+
+
+def default_kernel(X: Measures) -> Exponential:
+    """Return the squared-exponential kernel of the sliced Wasserstein distance, at the median distance in X.
+
+    The kernel is positive definite. The median is over distinct positive distances, so that repeating a sample does
+    not change the kernel; 1 if all measures are equal.
+    """
+    divergence = default_divergence()
+    return Exponential(divergence, length_scale=median_distance(np.unique(pairwise(X, divergence=divergence))))

@@ -1,0 +1,128 @@
+"""Hierarchical clustering: scipy's linkage on the distances of measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import choice
+from .._typing import FloatArray, IndexArray
+from ._base import MeasureClustering
+from ._labels import cut_tree, number_of_clusters
+
+__all__ = ["HierarchicalClustering"]
+
+LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
+
+
+class HierarchicalClustering(MeasureClustering):
+    r"""Merge measures into clusters, the nearest two clusters first.
+
+    Parameters
+    ----------
+    divergence : Divergence, None or 'precomputed'
+        The distance d between measures. None: sliced Wasserstein. 'precomputed': X is a matrix of distances.
+    n_clusters : int
+        Number of clusters in ``labels_``, from 1 to the number of measures; :meth:`cut` gives other numbers.
+    linkage : str
+        Distance between clusters: 'single' the least, 'complete' the largest, 'average' the mean of the distances of
+        their members; 'weighted' the mean over the two parts of a cluster, whatever their sizes; 'centroid' the
+        distance of the means, 'median' the same with the means of both parts, 'ward' the root of twice the growth of
+        the sum of squares.
+    optimal_ordering : bool
+        Order the leaves such that neighbours are as near as possible: a better picture for several times the time
+        and memory of the tree. The clusters are the same.
+    engine : Engine, optional
+        How distances are computed and remembered.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Clusters, numbered by size: 0 is the largest. Clusters of equal size are in the order of their first members.
+    linkage_ : ndarray of shape (n - 1, 4)
+        The tree, as :func:`scipy.cluster.hierarchy.linkage` has it: the two clusters merged, their distance, the size.
+    leaves_ : ndarray of shape (n,)
+        The measures in the order of the tree, in which every cluster is a run.
+    distances_ : ndarray of shape (n, n)
+        The distances.
+    divergence_ : Divergence or 'precomputed'
+        The divergence in use.
+    n_features_in_ : int
+        Dimension of the points.
+
+    Notes
+    -----
+    *Euclidean linkages*: 'centroid', 'median' and 'ward' are computed from the distances alone, by the formulas that
+    hold for points of a Hilbert space. They mean what they say if d is the distance of such points, that is if
+    :math:`d^2` is conditionally negative definite: ``divergence.claims(dim).negative_type`` is then 2 or more. For
+    other distances they are heuristics, without means and without sums of squares; the first two may merge at a
+    smaller height than before for any distances. *Ties*: a cut undoes the last merges of the tree, so it has exactly
+    the number of clusters asked for. *Cost*: the distances, then :math:`O(n^2)` (:math:`O(n^2 \log n)` at worst for
+    'centroid' and 'median'); the matrix and one copy are held.
+
+    See Also
+    --------
+    kermes.plot.dendrogram : the tree.
+    kermes.plot.heatmap : the distances in the order of the tree.
+    cluster_report : clusters against known classes.
+
+    Examples
+    --------
+    >>> from kermes import Measures, clustering, divergences
+    >>> X = Measures.from_samples([[0.0, 1.0], [9.0, 9.5], [0.5], [1.0, 2.0]])
+    >>> tree = clustering.HierarchicalClustering(divergences.Wasserstein(), n_clusters=2).fit(X)
+    >>> tree.labels_
+    array([0, 1, 0, 0])
+    >>> tree.cut(3)
+    array([0, 1, 0, 2])
+    """
+
+    def __init__(
+        self,
+        divergence: Any = None,
+        n_clusters: int = 2,
+        linkage: str = "average",
+        optimal_ordering: bool = False,
+        engine: Any = None,
+    ) -> None:
+        self.divergence = divergence
+        self.n_clusters = n_clusters
+        self.linkage = linkage
+        self.optimal_ordering = optimal_ordering
+        self.engine = engine
+
+    def fit(self, X: Any, y: Any = None) -> HierarchicalClustering:
+        """Build the tree and cut it.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes; a square matrix if precomputed
+        y : ignored
+        """
+        choice(self.linkage, "linkage", LINKAGES)
+        samples = self._read(X, reset=True)
+        number_of_clusters(self.n_clusters, len(samples))  # before the distances are paid for
+        self.distances_ = self._distances(samples)
+        self.linkage_ = _tree(self.distances_, self.linkage, self.optimal_ordering)
+        self.leaves_ = np.zeros(1, dtype=np.int64)
+        if len(self.linkage_):
+            self.leaves_ = leaves_list(self.linkage_).astype(np.int64)
+        self.labels_ = cut_tree(self.linkage_, self.n_clusters)
+        return self
+
+    def cut(self, n_clusters: int) -> IndexArray:
+        """Return the labels of another number of clusters of the same tree, numbered by size."""
+        check_is_fitted(self)
+        return cut_tree(self.linkage_, n_clusters)
+
+
+def _tree(distances: FloatArray, method: str, optimal_ordering: bool) -> FloatArray:
+    if len(distances) == 1:
+        return np.zeros((0, 4))
+    # checks=False: the matrix is symmetric by construction, and the check would copy it.
+    condensed = squareform(distances, checks=False)
+    return np.asarray(linkage(condensed, method, optimal_ordering=optimal_ordering))

@@ -1,0 +1,332 @@
+"""Selection of (length_scale, gamma) for each binary problem of an LS-SVM classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from .._checks import choice
+from .._estimator import KernelEstimator
+from .._typing import FloatArray, IndexArray
+from ..core import eigenvalues as laws
+from ..engine._executors import default_workers
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..features._kernel import draw_core, feature_map, warn_negative_mass
+from ..measures import Measures
+from . import _solve
+from ._lssvm import check_solver, encode_labels
+from ._multiclass import SCHEMES, CodedClassifier, code_words
+
+__all__ = ["LSSVMClassifierCV"]
+
+
+@dataclass(frozen=True)
+class _Map:
+    """What a machine sees of a sample: kernel values at the anchors, or features made of them."""
+
+    kernel: Any
+    anchors: Measures
+    components: FloatArray | None = None
+    negative_mass: float = 0.0
+
+    def __call__(self, X: Measures | None) -> FloatArray:
+        """Return the rows of X; of the training samples, which are the anchors, if X is None."""
+        K: FloatArray = self.kernel(self.anchors) if X is None else self.kernel(X, self.anchors)
+        return K if self.components is None else K @ self.components.T
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Training and validation samples; without the latter, leave-one-out on the former."""
+
+    X: Measures
+    labels: IndexArray
+    X_val: Measures | None = None
+    labels_val: IndexArray | None = None
+
+
+class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
+    r"""LS-SVM classifier with length scale and gamma chosen for each binary problem.
+
+    Parameters
+    ----------
+    kernel : kernel on measures with one ``length_scale``, or None
+        Such as ``Exponential(divergence)`` or ``MassWeighted(Exponential(divergence))``; its own length scale only
+        sets the default grid. None: a squared-exponential kernel with the median distance as length scale.
+    length_scales : array, optional
+        Length scales to try; by default nine from a tenth to ten times the kernel's.
+    gammas : array, optional
+        Values of gamma to try; by default :math:`10^{-2}, 10^{-1}, \dots, 10^8`.
+    cv : int, splitter, iterable or None
+        How to validate if ``fit`` gets no validation set. None: leave-one-out, in closed form.
+    solver, n_core, multiclass, tol, random_state
+        As in :class:`LSSVMClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    codes_ : ndarray of shape (n_classes, n_problems)
+        Target of each class in each binary problem: -1, 1, or 0 if it takes no part.
+    length_scale_, gamma_ : ndarray of shape (n_problems,)
+        What was chosen for each problem.
+    errors_ : ndarray of shape (n_problems, n_length_scales, n_gammas)
+        Share of wrong signs in validation.
+    losses_ : ndarray, likewise
+        Mean squared residual in validation; it decides between equal errors, then the earlier grid point does.
+    length_scales_, gammas_ : ndarray
+        The grids.
+    intercept_ : ndarray of shape (n_problems,)
+    n_features_in_ : int
+        Dimension of the points.
+
+    Notes
+    -----
+    Every pair of measures is evaluated once, as long as the engine's memo has room for them: nine bytes per pair of the
+    rows in use, and slices of one collection count as one square. *Cost*: one eigendecomposition per
+    length scale and binary problem, shared by all gammas; for the primal solver one feature map per length scale,
+    shared by all problems; then one solution per problem. The primal solver warns if the feature map of a chosen length
+    scale leaves out over 5 % of the spectrum.
+
+    Leave-one-out is pessimistic for few, balanced samples: without the one left out, the intercept leans to the other
+    class; prefer ``cv=5`` there. For the primal solver it takes the feature map as given.
+
+    Examples
+    --------
+    >>> from kermes import LSSVMClassifierCV, Measures, divergences, kernels
+    >>> X = Measures.from_samples([[0.0, 1.0], [0.5, 1.0], [4.0, 5.0], [5.0], [9.0], [8.5]])
+    >>> model = LSSVMClassifierCV(kernels.Exponential(divergences.Wasserstein()), length_scales=[0.1, 1.0])
+    >>> model.fit(X, [0, 0, 1, 1, 2, 2]).length_scale_
+    array([1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        length_scales: Any = None,
+        gammas: Any = None,
+        cv: Any = None,
+        solver: str = "dual",
+        n_core: int | None = None,
+        multiclass: str = "ovo",
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.length_scales = length_scales
+        self.gammas = gammas
+        self.cv = cv
+        self.solver = solver
+        self.n_core = n_core
+        self.multiclass = multiclass
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> LSSVMClassifierCV:
+        """Choose length scales and gammas, then fit all machines on X.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : array of shape (n,)
+            Labels, of two classes at least.
+        X_val, y_val : like X and y, optional
+            Validation set, with a sample of each class at least. It is used for the choice only. Take slices of one
+            collection for X and X_val, so that distances are remembered.
+        """
+        samples, labels = self._start(X, y)
+        splits = self._splits(samples, labels, X_val, y_val)
+        self._choose(splits)
+        self._refit(samples, self.codes_[labels])
+        return self
+
+    def binary_decisions(self, X: Any) -> FloatArray:
+        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
+        check_is_fitted(self)
+        samples = self._read(X, reset=False)
+        assert isinstance(samples, Measures)
+        outputs = np.empty((len(samples), len(self.intercept_)))
+        for view, problems, coef in self._machines:
+            outputs[:, problems] = view(samples) @ coef + self.intercept_[problems]
+        return outputs
+
+    def _start(self, X: Any, y: Any) -> tuple[Measures, IndexArray]:
+        choice(self.multiclass, "multiclass", SCHEMES)
+        check_solver(self.solver, self.n_core)
+        if self._precomputed:
+            raise InvalidParameterError(
+                "`kernel` must have a length_scale to choose; got 'precomputed'. Use kernels.Exponential with "
+                "divergences.Precomputed(D)."
+            )
+        samples, y = self._read_labelled(X, y, numeric=False)
+        assert isinstance(samples, Measures)
+        self.classes_, labels = encode_labels(y, np.ones(len(y), dtype=bool), type(self).__name__)
+        self.codes_ = code_words(len(self.classes_), self.multiclass)
+        self._bind(samples, np.arange(len(samples)))
+        # One draw of the core samples for all length scales, whatever kind of random state was given.
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        scale = self.kernel_.get_params()[_length_scale_name(self.kernel_)]
+        self.length_scales_ = _grid(self.length_scales, "length_scales", scale * np.geomspace(0.1, 10.0, 9))
+        self.gammas_ = _grid(self.gammas, "gammas", np.logspace(-2, 8, 11))
+        return samples, labels
+
+    def _splits(self, X: Measures, labels: IndexArray, X_val: Any, y_val: Any) -> list[_Split]:
+        if (X_val is None) != (y_val is None):
+            raise InvalidParameterError("`X_val` and `y_val` must be given together; one of them is None.")
+        if X_val is not None and self.cv is not None:
+            raise InvalidParameterError("`cv` must be None when a validation set is given; it would not be used.")
+        if X_val is not None:
+            validation = self._read(X_val, reset=False, name="X_val")
+            assert isinstance(validation, Measures)
+            return [_Split(X, labels, validation, self._validation_labels(validation, y_val))]
+        if self.cv is None:
+            return [_Split(X, labels)]
+        folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+        for rows in [train for train, _ in folds] + [np.concatenate([test for _, test in folds])]:
+            absent = np.setdiff1d(np.arange(len(self.classes_)), labels[rows])
+            if len(absent):
+                raise UnsuitableDataError(
+                    f"the folds of `cv` leave class {self.classes_[absent[0]]!r} out of a training set, or out of all "
+                    "test sets. Use stratified folds, fewer of them, or cv=None for leave-one-out."
+                )
+        return [_Split(X[train], labels[train], X[test], labels[test]) for train, test in folds]
+
+    def _validation_labels(self, X_val: Measures, y_val: Any) -> IndexArray:
+        y_val = column_or_1d(y_val, warn=True)
+        check_consistent_length(X_val, y_val)
+        strangers = np.setdiff1d(y_val, self.classes_)
+        if len(strangers):
+            raise UnsuitableDataError(f"`y_val` has the class {strangers[0]!r}, which `y` lacks. Remove such samples.")
+        absent = np.setdiff1d(self.classes_, y_val)
+        if len(absent):
+            raise UnsuitableDataError(
+                f"`y_val` has no sample of class {absent[0]!r}; each binary problem is validated on its own classes. "
+                "Add such samples, or use cv instead of a validation set."
+            )
+        return np.asarray(np.searchsorted(self.classes_, y_val))
+
+    def _choose(self, splits: list[_Split]) -> None:
+        """Fill ``errors_`` and ``losses_``, and choose the best of the grid for each problem."""
+        shape = (self.codes_.shape[1], len(self.length_scales_), len(self.gammas_))
+        wrong, squares, counts = np.zeros(shape), np.zeros(shape), np.zeros((shape[0], 1, 1))
+        for split in splits:
+            taking_part = self.codes_[split.labels if split.labels_val is None else split.labels_val] != 0
+            counts[:, 0, 0] += taking_part.sum(axis=0)
+            for k, scale in enumerate(self.length_scales_):
+                for p, (misses, loss) in enumerate(self._validate(split, scale)):
+                    wrong[p, k] += misses
+                    squares[p, k] += loss
+        # A singular system has no finite outputs: its loss excludes it.
+        usable = np.isfinite(squares)
+        self.errors_ = np.where(usable, wrong / counts, 1.0)
+        self.losses_ = np.where(usable, squares / counts, np.inf)
+        best = [
+            np.lexsort((loss.ravel(), error.ravel()))[0] for error, loss in zip(self.errors_, self.losses_, strict=True)
+        ]
+        scales, gammas = np.unravel_index(best, shape[1:])
+        self.length_scale_, self.gamma_ = self.length_scales_[scales], self.gammas_[gammas]
+
+    def _validate(self, split: _Split, length_scale: float) -> list[tuple[IndexArray, FloatArray]]:
+        """Return the number of wrong signs and the summed squared residuals of each problem, for every gamma."""
+        view = self._view(split.X, length_scale)
+        matrix = self._training_rows(view, split.X)
+        validation = None if split.X_val is None else view(split.X_val)
+        targets = self.codes_[split.labels]
+        dual = self.solver == "dual"
+
+        def factorise(rows: IndexArray) -> _solve.DualFactor | _solve.PrimalFactor:
+            return _solve.DualFactor(matrix[np.ix_(rows, rows)]) if dual else _solve.PrimalFactor(matrix[rows])
+
+        # Problems with the same samples (one-versus-rest) share one factorisation.
+        common = factorise(np.arange(len(matrix))) if self.codes_.all() else None
+
+        def judge(p: int) -> tuple[IndexArray, FloatArray]:
+            rows = np.flatnonzero(targets[:, p])
+            path = (common or factorise(rows)).path(targets[rows, p], self.gammas_)
+            if validation is None:
+                return _misfit(path.leave_one_out(), targets[rows, p])
+            expected = self.codes_[split.labels_val, p]
+            judged = np.flatnonzero(expected)
+            seen = validation[np.ix_(judged, rows)] if dual else validation[judged]
+            return _misfit(path.outputs(seen), expected[judged])
+
+        return _in_threads(judge, self.codes_.shape[1])
+
+    def _refit(self, X: Measures, targets: FloatArray) -> None:
+        """Fit every problem at its own length scale and gamma; problems of one length scale share its Gram matrix."""
+        self.intercept_ = np.empty(targets.shape[1])
+        self._machines: list[tuple[_Map, IndexArray, FloatArray]] = []
+        for scale in np.unique(self.length_scale_):
+            view = self._view(X, scale)
+            matrix = self._training_rows(view, X)
+            problems = np.flatnonzero(self.length_scale_ == scale)
+            coef = np.zeros((matrix.shape[1], len(problems)))
+            for column, p in enumerate(problems):
+                rows = np.flatnonzero(targets[:, p])
+                y, ridge = targets[rows, p : p + 1], np.full(len(rows), 1.0 / self.gamma_[p])
+                if self.solver == "dual":
+                    found, intercept = _solve.dual(matrix[np.ix_(rows, rows)], y, ridge)
+                    coef[rows, column] = found[:, 0]
+                else:
+                    found, intercept = _solve.primal(matrix[rows], y, ridge)
+                    coef[:, column] = found[:, 0]
+                self.intercept_[p] = intercept[0]
+            self._machines.append((view, problems, coef))
+        if self.solver == "primal":
+            warn_negative_mass(max(view.negative_mass for view, _, _ in self._machines))
+
+    def _view(self, X: Measures, length_scale: float) -> _Map:
+        kernel = clone(self.kernel_).set_params(**{_length_scale_name(self.kernel_): float(length_scale)})
+        if self.solver == "dual":
+            return _Map(kernel, X)
+        anchors = X[draw_core(len(X), self.n_core, self._seed)]
+        components, eigenvalues = feature_map(kernel(anchors), self.tol, None)
+        return _Map(kernel, anchors, components, laws.negative_mass(eigenvalues))
+
+    def _training_rows(self, view: _Map, X: Measures) -> FloatArray:
+        return view(None if self.solver == "dual" else X)
+
+
+def _misfit(outputs: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Return the number of wrong signs and the sum of squared residuals in each column of outputs."""
+    wrong = np.count_nonzero((outputs > 0) != (targets > 0)[:, np.newaxis], axis=0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return wrong, ((outputs - targets[:, np.newaxis]) ** 2).sum(axis=0)
+
+
+def _in_threads(judge: Callable[[int], Any], n: int) -> list[Any]:
+    """Return judge(0), ..., judge(n - 1), from several threads with one BLAS thread each."""
+    workers = min(default_workers(), n)
+    if workers == 1:
+        return [judge(p) for p in range(n)]
+    with threadpool_limits(limits=1), ThreadPoolExecutor(workers, thread_name_prefix="kermes") as pool:
+        return list(pool.map(judge, range(n)))
+
+
+def _length_scale_name(kernel: Any) -> str:
+    """Return the one parameter of the kernel that is a length scale, such as ``kernel__length_scale``."""
+    names = [name for name in kernel.get_params() if name.split("__")[-1] == "length_scale"]
+    if len(names) != 1:
+        found = "none" if not names else ", ".join(names)
+        raise InvalidParameterError(
+            f"`kernel` must have exactly one parameter length_scale to choose; {kernel!r} has {found}. Use "
+            "GridSearchCV with LSSVMClassifier for other kernels."
+        )
+    return str(names[0])
+
+
+def _grid(values: Any, name: str, default: FloatArray) -> FloatArray:
+    if values is None:
+        return default
+    grid: FloatArray = np.array(values, dtype=np.float64)
+    if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid > 0)).all():
+        raise InvalidParameterError(f"`{name}` must be a 1-D array of finite numbers greater than 0; got {values!r}.")
+    return grid

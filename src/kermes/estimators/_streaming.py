@@ -1,0 +1,321 @@
+"""Least-squares support vector machines on streams: features in, moments kept, the primal solution out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import choice, integer, positive
+from .._estimator import MeasureEstimator, holds_measures
+from .._typing import AnyArray, FloatArray
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..features import KernelFeatures
+from ..measures import Measures, chunks
+from . import _solve
+from ._moments import Moments
+from ._multiclass import SCHEMES, CodedClassifier, code_words
+
+__all__ = ["StreamingLSSVMClassifier", "StreamingLSSVMRegressor"]
+
+#: Core samples of the default features.
+CORE = 200
+
+
+class _Streaming(MeasureEstimator, ABC):
+    """Features of portions, of which only moments are kept; weights are solved for when they are first asked for."""
+
+    features: Any
+    gamma: float
+    chunk_size: int
+    features_: Any
+    _weights: tuple[FloatArray, FloatArray] | None
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights of the features, (n_features, n_machines)."""
+        return self._solution()[0]
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Intercepts, (n_machines,)."""
+        return self._solution()[1]
+
+    def _solution(self) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "features_")
+        if self._weights is None:
+            self._weights = self._solve(positive(self.gamma, "gamma"))
+        return self._weights
+
+    @abstractmethod
+    def _solve(self, gamma: float) -> tuple[FloatArray, FloatArray]:
+        """Return weights (n_features, n_machines) and intercepts (n_machines,) from the moments."""
+
+    def _start(self, X: Measures) -> int:
+        """Fit the features on X and return how many there are."""
+        default = KernelFeatures(n_core=min(CORE, len(X)), random_state=0)
+        self.features_ = clone(default if self.features is None else self.features)
+        self.features_.fit(X, None)
+        return int(self.features_.transform(X[:1]).shape[1])
+
+    def _outputs(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "features_")
+        measures = self._read_measures(X, reset=False)
+        coef, intercept = self._solution()
+        return np.concatenate([self._features_of(part) @ coef + intercept for part in self._portions(measures)])
+
+    def _portions(self, X: Measures) -> Any:
+        return chunks(X, size=integer(self.chunk_size, "chunk_size", low=1))
+
+    def _features_of(self, X: Measures) -> FloatArray:
+        return np.asarray(self.features_.transform(X), dtype=np.float64)
+
+    def _read_labelled(self, X: Any, y: Any, *, reset: bool, numeric: bool) -> tuple[Measures, AnyArray]:
+        if not holds_measures(X):
+            array, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
+            return self._read_measures(array, reset=False), y
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        measures, y = self._read_measures(X, reset=reset), column_or_1d(y, warn=True)
+        if numeric:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(measures, y)
+        return measures, y
+
+
+class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
+    r"""The classifier of ``LSSVMClassifier(solver="primal")``, learned from a stream.
+
+    Each binary machine :math:`f(x) = w' \phi(x) + b` minimises
+    :math:`|w|^2 + \gamma \sum_i (y_i - f(x_i))^2`. Of the samples only the mean and the scatter of the features of
+    each class are kept: memory does not grow with their number, and the solution is that of all samples at once.
+
+    Parameters
+    ----------
+    features : transformer of measures, optional
+        ``KernelFeatures`` with up to 200 core samples by default. It is fitted on the X of ``fit``, or on the first
+        portion of ``partial_fit``; scikit-learn's ``FrozenEstimator`` keeps one that is fitted already.
+    gamma : float
+        Weight of the squared errors.
+    multiclass : 'ovo' or 'ovr'
+        As in ``LSSVMClassifier``.
+    chunk_size : int
+        Samples mapped at a time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    features_ : transformer
+        The fitted features.
+    coef_, intercept_ : ndarrays of shape (n_features, n_problems) and (n_problems,)
+        After ``partial_fit`` solved for when first asked for.
+    codes_ : ndarray of shape (n_classes, n_problems)
+        Target of each class in each binary problem.
+    n_features_in_ : int
+        Dimension of the points.
+
+    Notes
+    -----
+    *Cost*: :math:`O(l^2)` per sample for l features and :math:`O(l^3)` per problem at the end; :math:`l^2` numbers are
+    kept for each class. The engine of a kernel remembers distances, up to 1 GiB; for streams give the kernel an
+    ``Engine(memo=False)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import StreamingLSSVMClassifier, datasets
+    >>> from kermes.features import SlicedFeatures
+    >>> from kermes.measures import chunks
+    >>> digits = datasets.load_digits()
+    >>> model = StreamingLSSVMClassifier(SlicedFeatures(n_slices=20, n_quantiles=10), gamma=100.0)
+    >>> for X, y in chunks(digits.images[:900], digits.target[:900], size=100):
+    ...     model = model.partial_fit(X, y, classes=np.arange(10))
+    >>> round(model.score(digits[900:].measures(), digits.target[900:]), 2)
+    0.95
+    """
+
+    def __init__(
+        self, features: Any = None, gamma: float = 1.0, multiclass: str = "ovo", chunk_size: int = 1024
+    ) -> None:
+        self.features = features
+        self.gamma = gamma
+        self.multiclass = multiclass
+        self.chunk_size = chunk_size
+
+    def fit(self, X: Any, y: Any) -> StreamingLSSVMClassifier:
+        """Learn from all samples, a portion at a time.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : array of shape (n,)
+            Labels, of two classes at least.
+        """
+        measures, y = self._read_labelled(X, y, reset=True, numeric=False)
+        check_classification_targets(y)
+        self._begin(measures, np.unique(y))
+        self._add(measures, y)
+        self._solution()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamingLSSVMClassifier:
+        """Learn from one more portion of a stream.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : array of shape (n,)
+        classes : array, optional
+            All labels of the stream; needed in the first call.
+        """
+        first = not hasattr(self, "features_")
+        if first and classes is None:
+            raise InvalidParameterError(
+                "`classes` must be passed to the first call of partial_fit: all labels there are."
+            )
+        measures, y = self._read_labelled(X, y, reset=first, numeric=False)
+        if first:
+            self._begin(measures, np.unique(classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise InvalidParameterError(f"`classes` must be those of the first call, {self.classes_}; got {classes!r}.")
+        return self._add(measures, y)
+
+    def binary_decisions(self, X: Any) -> FloatArray:
+        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
+        return self._outputs(X)
+
+    def _begin(self, X: Measures, classes: AnyArray) -> None:
+        choice(self.multiclass, "multiclass", SCHEMES)
+        positive(self.gamma, "gamma")
+        if len(classes) < 2:
+            raise UnsuitableDataError(
+                f"{type(self).__name__} needs samples of at least two classes; `y` holds one class only, "
+                f"{classes[0]!s}. Add samples of another class."
+            )
+        n_features = self._start(X)
+        self.classes_, self.codes_ = classes, code_words(len(classes), self.multiclass)
+        self._moments = [Moments(n_features) for _ in classes]
+
+    def _add(self, X: Measures, y: AnyArray) -> StreamingLSSVMClassifier:
+        strangers = np.setdiff1d(y, self.classes_)
+        if len(strangers):
+            raise InvalidParameterError(f"`y` holds the label {strangers[0]!r}, which is not among `classes`.")
+        for part, labels in chunks(X, y, size=integer(self.chunk_size, "chunk_size", low=1)):
+            F = self._features_of(part)
+            for moments, label in zip(self._moments, self.classes_, strict=True):
+                moments.add(F[labels == label])
+        self._weights = None
+        return self
+
+    def _solve(self, gamma: float) -> tuple[FloatArray, FloatArray]:
+        """Solve each problem from the moments of the classes that take part in it."""
+        empty = [str(label) for label, part in zip(self.classes_, self._moments, strict=True) if not part.count]
+        if empty:
+            raise UnsuitableDataError(f"there was no sample of class {empty[0]} yet; every class needs one.")
+        n_features = len(self._moments[0].mean)
+        coef, intercept = np.empty((n_features, self.codes_.shape[1])), np.empty(self.codes_.shape[1])
+        pooled: dict[tuple[int, ...], tuple[FloatArray, FloatArray]] = {}
+        for p, code in enumerate(self.codes_.T):
+            members = tuple(np.flatnonzero(code).tolist())
+            parts = [self._moments[c] for c in members]
+            if members not in pooled:
+                pooled = {members: Moments.pool(parts)}
+            mean, scatter = pooled[members]
+            counts, targets = np.array([part.count for part in parts]), code[list(members)]
+            level = counts @ targets / counts.sum()
+            # sum_i (phi_i - mean) (y_i - level), by classes
+            cross = sum(n * (t - level) * (part.mean - mean) for n, t, part in zip(counts, targets, parts, strict=True))
+            w, b = _solve.from_moments(mean, scatter, np.asarray(cross)[:, None], np.array([level]), gamma)
+            coef[:, p], intercept[p] = w[:, 0], b[0]
+        return coef, intercept
+
+
+class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
+    r"""The regression of ``LSSVMRegressor(solver="primal")``, learned from a stream.
+
+    Minimises :math:`|w|^2 + \gamma \sum_i (y_i - w' \phi(x_i) - b)^2`, from the means and scatters of features and
+    values: memory does not grow with the number of samples, and the solution is that of all samples at once.
+
+    Parameters
+    ----------
+    features : transformer of measures, optional
+        As in :class:`StreamingLSSVMClassifier`.
+    gamma : float
+        Weight of the squared errors.
+    chunk_size : int
+        Samples mapped at a time.
+
+    Attributes
+    ----------
+    features_ : transformer
+        The fitted features.
+    coef_, intercept_ : ndarrays of shape (n_features, 1) and (1,)
+        After ``partial_fit`` solved for when first asked for.
+    n_features_in_ : int
+        Dimension of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures, StreamingLSSVMRegressor
+    >>> from kermes.features import QuantileFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> scale = rng.uniform(1, 2, size=300)
+    >>> X = Measures.from_samples([rng.normal(0, s, size=200) for s in scale])
+    >>> model = StreamingLSSVMRegressor(QuantileFeatures(20), gamma=10.0)
+    >>> for start in (0, 100):
+    ...     model = model.partial_fit(X[start : start + 100], scale[start : start + 100])
+    >>> model.score(X[200:], scale[200:]) > 0.9
+    True
+    """
+
+    def __init__(self, features: Any = None, gamma: float = 1.0, chunk_size: int = 1024) -> None:
+        self.features = features
+        self.gamma = gamma
+        self.chunk_size = chunk_size
+
+    def fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
+        """Learn from all samples, a portion at a time.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : array of shape (n,)
+            Values.
+        """
+        self._learn(X, y, first=True)
+        self._solution()
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
+        """Learn from one more portion of a stream.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : array of shape (n,)
+        """
+        return self._learn(X, y, first=not hasattr(self, "features_"))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the predicted value of each sample."""
+        return self._outputs(X)[:, 0]
+
+    def _learn(self, X: Any, y: Any, first: bool) -> StreamingLSSVMRegressor:
+        measures, y = self._read_labelled(X, y, reset=first, numeric=True)
+        if first:
+            positive(self.gamma, "gamma")
+            self._moments = Moments(self._start(measures) + 1)
+        for part, values in chunks(measures, y, size=integer(self.chunk_size, "chunk_size", low=1)):
+            self._moments.add(np.column_stack([self._features_of(part), values]))
+        self._weights = None
+        return self
+
+    def _solve(self, gamma: float) -> tuple[FloatArray, FloatArray]:
+        mean, scatter = self._moments.mean, self._moments.scatter
+        return _solve.from_moments(mean[:-1], scatter[:-1, :-1], scatter[:-1, -1:], mean[-1:], gamma)

@@ -1,0 +1,89 @@
+"""What all feature maps share: reading measures, fitting in batches, mapping in batches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import choice
+from .._estimator import MeasureEstimator
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..divergences._base import batches
+from ..exceptions import NumericalError
+from ..measures import Measures
+
+__all__ = ["MeasureFeatures"]
+
+#: Numbers that a batch of the measures may take while it is mapped (32 MB).
+BATCH = 4e6
+
+
+class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
+    """Base of the feature maps: a subclass learns from measures and maps them, a batch at a time."""
+
+    dtype: str
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn what the map needs.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : ignored
+        """
+        return self._fit(X, first=True)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from one more batch of a stream.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        y : ignored
+        """
+        return self._fit(X, first=not hasattr(self, "n_features_in_"))
+
+    def transform(self, X: Any) -> AnyArray:
+        """Return the features of X, (len(X), n_features_out); besides them memory does not grow with len(X)."""
+        check_is_fitted(self)
+        measures = self._read_measures(X, reset=False)
+        features = np.empty((len(measures), self._n_features_out), dtype=self.dtype)
+        for rows in batches(self._numbers(measures), BATCH):
+            with np.errstate(over="ignore", invalid="ignore"):
+                features[rows] = self._map(measures[rows])
+            _refuse_overflow(features[rows], rows)
+        return features
+
+    def _fit(self, X: Any, first: bool) -> Any:
+        choice(self.dtype, "dtype", ["float64", "float32"])
+        self._learn(self._read_measures(X, reset=first), first)
+        return self
+
+    @property
+    @abstractmethod
+    def _n_features_out(self) -> int:
+        """Number of features."""
+
+    @abstractmethod
+    def _learn(self, X: Measures, first: bool) -> None:
+        """Learn from checked measures; ``first`` forgets what was learned before."""
+
+    @abstractmethod
+    def _map(self, X: Measures) -> FloatArray:
+        """Return the features of a batch."""
+
+    @abstractmethod
+    def _numbers(self, X: Measures) -> FloatArray:
+        """Return how many numbers are needed to map each measure."""
+
+
+def _refuse_overflow(features: AnyArray, rows: IndexArray) -> None:
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise NumericalError(
+            f"the features of measure {rows[bad[0]]} are not finite; its points are too large. Scale all points down."
+        )

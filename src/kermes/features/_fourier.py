@@ -1,0 +1,138 @@
+"""Random Fourier features of mean embeddings: MMD becomes a Euclidean distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from .._checks import integer
+from .._typing import FloatArray
+from ..exceptions import InvalidParameterError
+from ..ground import Gaussian, Laplacian, PointKernel
+from ..measures import Measures
+from ._base import PORTION, MeasureFeatures
+
+__all__ = ["RandomFourierFeatures"]
+
+
+class RandomFourierFeatures(MeasureFeatures):
+    r"""Features of measures whose Euclidean distance approximates MMD.
+
+    .. math:: \phi(\mu) = D^{-1/2} \int \left(\cos \omega_l' x, \, \sin \omega_l' x\right)_{l = 1, \ldots, D} d\mu(x),
+              \qquad \langle \phi(\mu), \phi(\nu) \rangle \approx \sum_{ij} a_i b_j k(x_i, y_j)
+
+    with frequencies drawn from the spectral density of the point kernel k (Rahimi and Recht, 2007): normal for the
+    Gaussian, Cauchy for the Laplacian.
+
+    Parameters
+    ----------
+    ground : ground.Gaussian, ground.Laplacian or None
+        Point kernel. None: a Gaussian whose sigma is the root mean square distance of the training atoms from their
+        centre, in which every measure counts as much as every other.
+    n_components : int
+        Number D of frequencies; there are twice as many features.
+    random_state : int, RandomState or None
+        Seed of the frequencies.
+    dtype : 'float64' or 'float32'
+        Type of the returned features; they are computed in double precision and rounded once.
+
+    Attributes
+    ----------
+    ground_ : PointKernel
+        The point kernel in use.
+    frequencies_ : ndarray of shape (dim, D)
+    n_features_in_ : int
+        Dimension of the points.
+
+    Notes
+    -----
+    *Error*: inner products are means of D independent terms in [-1, 1] with the right expectation, so their standard
+    error is at most :math:`1 / \sqrt{D}`. Measured for MMD on handwritten digits, sigma of 2 pixels, D = 500:
+    1.3 % in the median, at most 4.2 % in 95 of 100 pairs (``python -m benchmarks features_fourier``).
+
+    *Streaming*: ``partial_fit`` keeps the mean and the spread of the atoms; the frequencies are drawn once and scaled.
+    *Cost*: D cosines and sines for each atom, or for each point of a shared support.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures, divergences, ground, pairwise
+    >>> from kermes.features import RandomFourierFeatures
+    >>> X = Measures.from_samples([[0.0, 1.0], [0.5, 2.5]])
+    >>> k = ground.Gaussian(sigma=1.0)
+    >>> F = RandomFourierFeatures(k, n_components=2000, random_state=0).fit_transform(X)
+    >>> round(float(np.linalg.norm(F[0] - F[1])), 2), round(float(pairwise(X, divergence=divergences.MMD(k))[0, 1]), 2)
+    (0.54, 0.55)
+    """
+
+    def __init__(
+        self,
+        ground: PointKernel | None = None,
+        n_components: int = 500,
+        random_state: Any = None,
+        dtype: str = "float64",
+    ) -> None:
+        self.ground = ground
+        self.n_components = n_components
+        self.random_state = random_state
+        self.dtype = dtype
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(2 * self.frequencies_.shape[1])
+
+    def _learn(self, X: Measures, first: bool) -> None:
+        if self.ground is not None and not isinstance(self.ground, (Gaussian, Laplacian)):
+            raise InvalidParameterError(
+                f"`ground` must be a ground.Gaussian, a ground.Laplacian or None; got {self.ground!r}. For other "
+                "kernels on measures use KernelFeatures."
+            )
+        if first:
+            self._draw = self._standard_frequencies(X.dim)
+            self._count, self._mean, self._scatter = 0, np.zeros(X.dim), 0.0
+        if self.ground is None:
+            self._add_moments(X)
+        spread = np.sqrt(self._scatter / max(self._count, 1))
+        self.ground_ = self.ground or Gaussian(sigma=float(spread) if spread > 0 else 1.0)
+        rate = self.ground_.params[0]
+        self.frequencies_ = self._draw * (np.sqrt(2.0 * rate) if isinstance(self.ground_, Gaussian) else rate)
+
+    def _standard_frequencies(self, dim: int) -> FloatArray:
+        shape = (dim, integer(self.n_components, "n_components", low=1))
+        random = check_random_state(self.random_state)
+        draw = random.standard_cauchy if isinstance(self.ground, Laplacian) else random.standard_normal
+        return np.asarray(draw(shape))
+
+    def _add_moments(self, X: Measures) -> None:
+        """Add up how far atoms are from their centre, portion by portion (Chan, Golub and LeVeque, 1979)."""
+        n = len(X)
+        mean = X.expectation(X.points).mean(axis=0)
+        scatter = float(X.expectation(((X.points - mean) ** 2).sum(axis=1, keepdims=True)).sum())
+        gap, total = mean - self._mean, self._count + n
+        self._scatter += scatter + float(gap @ gap) * self._count * n / total
+        self._mean = self._mean + gap * (n / total)
+        self._count = total
+
+    def _map(self, X: Measures) -> FloatArray:
+        ids, points = self._places(X)
+        phases = points @ self.frequencies_
+        waves = np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(phases.shape[1])
+        means = sparse.csr_array((X.probabilities, ids, X.offsets), shape=(len(X), len(points)))
+        return np.asarray(means @ waves)
+
+    def _places(self, X: Measures) -> tuple[Any, FloatArray]:
+        """Return the points at which waves are needed, and for each atom which one: pixels are shared by all images."""
+        if self._has_small_support(X):
+            assert X.support is not None
+            return X.atoms, X.support.points
+        return np.arange(len(X.points)), X.points
+
+    def _has_small_support(self, X: Measures) -> bool:
+        return X.support is not None and len(X.support.points) * self._n_features_out <= PORTION
+
+    def _numbers(self, X: Measures) -> FloatArray:
+        atoms = np.zeros(len(X)) if self._has_small_support(X) else X.sizes
+        return np.asarray(self._n_features_out * (atoms + 1.0))

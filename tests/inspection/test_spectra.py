@@ -1,0 +1,102 @@
+"""Principal axes and covariance spectra: against explicit covariances, and their laws."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles import gaussians
+
+from kermes import Measures, divergences, ground
+from kermes.exceptions import InvalidParameterError
+from kermes.inspection import covariance_spectrum, weighted_pca
+from kermes.measures import mean_measure
+
+GROUNDS = [ground.Linear(), ground.Gaussian(sigma=0.8), ground.Polynomial(2), ground.Laplacian(0.5)]
+grounds = pytest.mark.parametrize("kernel", GROUNDS, ids=lambda kernel: type(kernel).__name__)
+
+
+@pytest.fixture(scope="module")
+def measure():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(12, 2)).round(1)
+    points[3] = points[4]  # a repeated atom
+    return Measures.from_samples([points], [rng.uniform(0.1, 3.0, 12)])[0]
+
+
+@grounds
+def test_eigenvalues_are_those_of_the_explicit_covariance(kernel, measure):
+    (features,) = gaussians.features(lambda x, y: kernel([x], [y])[0, 0], measure.points)
+    expected = np.linalg.eigvalsh(gaussians.moments(features, measure.weights)[1])[::-1]
+    spectrum = covariance_spectrum(measure, kernel)
+    assert_allclose(spectrum.eigenvalues, expected[: len(spectrum)], rtol=1e-9, atol=1e-13)
+    assert_allclose(spectrum.total, expected.sum())
+    assert expected[len(spectrum) :].max(initial=0.0) < 1e-12
+
+
+@grounds
+def test_concentration_is_a_sum_over_eigenvalues(kernel, measure):
+    X = Measures.from_samples([measure.points], [measure.weights])
+    h = divergences.GeneralizedVariance(0.05, kernel).concentration(X)
+    assert_allclose(np.log1p(covariance_spectrum(measure, kernel).eigenvalues / 0.05).sum() / 2, h[0], rtol=1e-10)
+
+
+@grounds
+def test_eigenfunctions_are_orthonormal_and_uncorrelated(kernel, measure):
+    spectrum = covariance_spectrum(measure, kernel, n_components=5)
+    r = len(spectrum)
+    assert_allclose(spectrum.alpha @ kernel(measure.points) @ spectrum.alpha.T, np.eye(r), atol=1e-7)
+    values = spectrum.evaluate(measure.points)  # <v_j, phi(x_i)>
+    assert values.shape == (r, 12)
+    covariance = np.cov(values, aweights=measure.weights, ddof=0)
+    assert_allclose(covariance, np.diag(spectrum.eigenvalues), atol=1e-9)
+
+
+def test_linear_spectrum_is_the_pca(measure):
+    spectrum, pca = covariance_spectrum(measure, ground.Linear()), weighted_pca(measure)
+    assert_allclose(spectrum.eigenvalues, pca.variances)
+    directions = spectrum.evaluate(np.eye(2))
+    assert_allclose(np.abs(directions @ pca.axes.T), np.eye(2), atol=1e-12)
+    assert_allclose(pca.generalized_variance, np.linalg.det(np.cov(measure.points.T, aweights=measure.weights, ddof=0)))
+
+
+def test_far_from_the_origin(measure):
+    far = Measures.from_samples([measure.points + 1e7], [measure.weights])[0]
+    assert_allclose(covariance_spectrum(far, ground.Linear()).eigenvalues, weighted_pca(measure).variances, rtol=1e-6)
+    assert_allclose(weighted_pca(far).variances, weighted_pca(measure).variances, rtol=1e-6)
+
+
+def test_masses_order_and_signs_do_not_matter(measure):
+    order = np.random.default_rng(1).permutation(12)
+    other = Measures.from_samples([measure.points[order]], [7.0 * measure.weights[order]])
+    grid = np.random.default_rng(2).normal(size=(30, 2))
+    mine, yours = (covariance_spectrum(m, ground.Gaussian(sigma=0.8), 4) for m in (measure, other))
+    assert_allclose(mine.evaluate(grid), yours.evaluate(grid), atol=1e-9)
+
+
+def test_one_atom_has_no_spread():
+    dirac = Measures.from_samples([[[1.0, 2.0]]])[0]
+    spectrum = covariance_spectrum(dirac, ground.Gaussian(sigma=1.0), 3)
+    assert len(spectrum) == 0
+    assert spectrum.evaluate(np.zeros((4, 2))).shape == (0, 4)
+    assert "100.0% of the variance" in repr(spectrum)
+    assert_array_equal(weighted_pca(dirac).variances, 0.0)
+
+
+def test_figure_2_of_skm():
+    """The linear IGV of two measures from their variances and those of the mean."""
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples([rng.normal(size=(30, 2)) * [3, 0.5], rng.normal(size=(30, 2))])
+    mean = weighted_pca(mean_measure(X[0], X[1])).generalized_variance
+    own = [weighted_pca(m).generalized_variance for m in X]
+    J = divergences.GeneralizedVariance(1e-9)
+    h = J.concentration(Measures.from_samples([m.points for m in (X[0], X[1], mean_measure(X[0], X[1]))]))
+    assert_allclose(np.sqrt(own[0] * own[1]) / mean, np.exp(h[0] + h[1] - 2 * h[2]), rtol=1e-6)
+
+
+def test_what_is_refused():
+    X = Measures.from_samples([[0.0], [1.0]])
+    with pytest.raises(InvalidParameterError, match=r"one measure, such as X\[0\]"):
+        weighted_pca(X)
+    with pytest.raises(InvalidParameterError, match="`ground` must be a point kernel"):
+        covariance_spectrum(X[0], "gaussian")
+    with pytest.raises(InvalidParameterError, match="`n_components` must be"):
+        covariance_spectrum(X[0], ground.Linear(), 0)
