@@ -41,19 +41,19 @@ def test_a_shared_support_and_portions_change_nothing(monkeypatch):
     features = RandomFourierFeatures(ground.Laplacian(), 8, random_state=1).fit(X)
     F = features.transform(X)
     assert_allclose(F, by_loops(X, features.frequencies_), atol=1e-14)
-    for portion in (100.0, 20.0):  # six points with 16 features each: the support fits, then it does not
-        monkeypatch.setattr("kermes.features._base.PORTION", portion)
-        monkeypatch.setattr("kermes.features._fourier.PORTION", portion)
+    for batch in (100.0, 20.0):  # six points with 16 features each: the support fits, then it does not
+        monkeypatch.setattr("kermes.features._base.BATCH", batch)
+        monkeypatch.setattr("kermes.features._fourier.BATCH", batch)
         assert_allclose(features.transform(X), F, atol=1e-15)
 
 
-def test_default_sigma_is_the_spread_of_the_atoms_in_any_portions(clouds):
+def test_default_sigma_is_the_spread_of_the_atoms_in_any_batches(clouds):
     X = clouds(30, 2)
     centre = X.expectation(X.points).mean(axis=0)
     spread = np.sqrt(np.mean([(m.weights / m.mass) @ ((m.points - centre) ** 2).sum(axis=1) for m in X]))
     streamed = RandomFourierFeatures(n_components=5, random_state=0)
-    for portion in (X[:1], X[1:20], X[20:]):
-        streamed.partial_fit(portion)
+    for batch in (X[:1], X[1:20], X[20:]):
+        streamed.partial_fit(batch)
     whole = RandomFourierFeatures(n_components=5, random_state=0).fit(X)
     assert whole.ground_.sigma == pytest.approx(spread, rel=1e-12)
     assert streamed.ground_.sigma == pytest.approx(spread, rel=1e-12)

@@ -51,7 +51,7 @@ def test_on_the_line_they_are_mean_quantiles(clouds):
 
 
 def test_the_reference_is_drawn_from_the_mean_measure():
-    """Atoms of a measure of large mass count no more; heavy atoms count more; portions change nothing but the draw."""
+    """Atoms of a measure of large mass count no more; heavy atoms count more; batches change nothing but the draw."""
     X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0]], [[900.0, 100.0], [0.1, 0.9]])
     many = Measures.from_samples([m.points for m in X] * 500, [m.weights for m in X] * 500)
     whole = LinearTransportFeatures(n_reference=400, random_state=0).fit(many)

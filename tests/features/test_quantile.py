@@ -94,8 +94,8 @@ def test_streams_give_the_levels_of_the_whole():
     X = numbers([2, 3, 5, 4, 1])
     whole = QuantileFeatures(None).fit(X)
     streamed = QuantileFeatures(None)
-    for portion in (X[:2], X[2:3], X[3:]):
-        streamed.partial_fit(portion)
+    for batch in (X[:2], X[2:3], X[3:]):
+        streamed.partial_fit(batch)
     assert_allclose(streamed.levels_, whole.levels_)
     assert_allclose(streamed.fit(X[:1]).levels_, [0.5, 1.0])  # fit forgets
 
@@ -104,8 +104,8 @@ def test_portions_do_not_change_the_features(clouds, monkeypatch):
     X = clouds(40, 2)
     features = SlicedFeatures(6, 4).fit(X)
     F, e = features.transform(X), features.error_bounds(X)
-    monkeypatch.setattr("kermes.features._base.PORTION", 100.0)
-    monkeypatch.setattr("kermes.features._quantile.PORTION", 100.0)
+    monkeypatch.setattr("kermes.features._base.BATCH", 100.0)
+    monkeypatch.setattr("kermes.features._quantile.BATCH", 100.0)
     np.testing.assert_array_equal(features.transform(X), F)
     np.testing.assert_array_equal(features.error_bounds(X), e)
 

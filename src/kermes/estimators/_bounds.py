@@ -22,8 +22,8 @@ __all__ = ["TransportBounds", "bounds_of"]
 DIRECTIONS, CELLS = 16, 32
 #: Rounding allowed for, relative to a bound and to the largest coordinate.
 ROUNDING, COORDINATE_ROUNDING = 1e-9, 1e-12
-#: Numbers held while a portion of the measures is prepared.
-PORTION = 4e6
+#: Numbers held while a batch of the measures is prepared.
+BATCH = 4e6
 QUIET = Engine(memo=False, progress=False)
 
 
@@ -104,7 +104,7 @@ class TransportBounds:
         directions = np.concatenate(self._frames)
         pieces = [
             quantile_means(X[rows], directions, even_levels(CELLS))[0]
-            for rows in batches(len(directions) * (X.sizes + CELLS).astype(np.float64), PORTION)
+            for rows in batches(len(directions) * (X.sizes + CELLS).astype(np.float64), BATCH)
         ]
         means = np.ascontiguousarray(np.concatenate(pieces).transpose(1, 0, 2))
         return means.reshape(len(self._frames), -1, len(X), CELLS)

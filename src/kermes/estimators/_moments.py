@@ -1,4 +1,4 @@
-"""Count, mean and scatter of vectors, portion by portion."""
+"""Count, mean and scatter of vectors, batch by batch."""
 
 from __future__ import annotations
 

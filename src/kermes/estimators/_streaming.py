@@ -28,7 +28,7 @@ CORE = 200
 
 
 class _Streaming(MeasureEstimator, ABC):
-    """Features of portions, of which only moments are kept; weights are solved for when they are first asked for."""
+    """Features of batches, of which only moments are kept; weights are solved for when they are first asked for."""
 
     features: Any
     gamma: float
@@ -67,9 +67,9 @@ class _Streaming(MeasureEstimator, ABC):
         check_is_fitted(self, "features_")
         measures = self._read_measures(X, reset=False)
         coef, intercept = self._solution()
-        return np.concatenate([self._features_of(part) @ coef + intercept for part in self._portions(measures)])
+        return np.concatenate([self._features_of(part) @ coef + intercept for part in self._batches(measures)])
 
-    def _portions(self, X: Measures) -> Any:
+    def _batches(self, X: Measures) -> Any:
         return chunks(X, size=integer(self.chunk_size, "chunk_size", low=1))
 
     def _features_of(self, X: Measures) -> FloatArray:
@@ -99,7 +99,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
     ----------
     features : transformer of measures, optional
         ``KernelFeatures`` with up to 200 core samples by default. It is fitted on the X of ``fit``, or on the first
-        portion of ``partial_fit``; scikit-learn's ``FrozenEstimator`` keeps one that is fitted already.
+        batch of ``partial_fit``; scikit-learn's ``FrozenEstimator`` keeps one that is fitted already.
     gamma : float
         Weight of the squared errors.
     multiclass : 'ovo' or 'ovr'
@@ -148,7 +148,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         self.chunk_size = chunk_size
 
     def fit(self, X: Any, y: Any) -> StreamingLSSVMClassifier:
-        """Learn from all samples, a portion at a time.
+        """Learn from all samples, a batch at a time.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamingLSSVMClassifier:
-        """Learn from one more portion of a stream.
+        """Learn from one more batch of a stream.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
         self.chunk_size = chunk_size
 
     def fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
-        """Learn from all samples, a portion at a time.
+        """Learn from all samples, a batch at a time.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
         return self
 
     def partial_fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
-        """Learn from one more portion of a stream.
+        """Learn from one more batch of a stream.
 
         Parameters
         ----------

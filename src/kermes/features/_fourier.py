@@ -13,7 +13,7 @@ from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
-from ._base import PORTION, MeasureFeatures
+from ._base import BATCH, MeasureFeatures
 
 __all__ = ["RandomFourierFeatures"]
 
@@ -107,7 +107,7 @@ class RandomFourierFeatures(MeasureFeatures):
         return np.asarray(draw(shape))
 
     def _add_moments(self, X: Measures) -> None:
-        """Add up how far atoms are from their centre, portion by portion (Chan, Golub and LeVeque, 1979)."""
+        """Add up how far atoms are from their centre, batch by batch (Chan, Golub and LeVeque, 1979)."""
         n = len(X)
         mean = X.expectation(X.points).mean(axis=0)
         scatter = float(X.expectation(((X.points - mean) ** 2).sum(axis=1, keepdims=True)).sum())
@@ -131,7 +131,7 @@ class RandomFourierFeatures(MeasureFeatures):
         return np.arange(len(X.points)), X.points
 
     def _has_small_support(self, X: Measures) -> bool:
-        return X.support is not None and len(X.support.points) * self._n_features_out <= PORTION
+        return X.support is not None and len(X.support.points) * self._n_features_out <= BATCH
 
     def _numbers(self, X: Measures) -> FloatArray:
         atoms = np.zeros(len(X)) if self._has_small_support(X) else X.sizes
