@@ -1,19 +1,24 @@
 """Gaussians in feature space: routes agree, closed forms hold, singular covariances are the normal case."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from tests.cases import POINT_KERNELS
+from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.core import bures
-from kermes.divergences import _gaussians, gaussian_kl, gaussian_wasserstein
+from kermes.core.gaussian_wasserstein import nuclear_norm
+from kermes.divergences import gaussian_kl, gaussian_wasserstein
+from kermes.divergences._atoms import KernelSource
+from kermes.divergences._features import explicit_features, feature_map
 from kermes.exceptions import InvalidParameterError
 
 ENGINE = Engine("serial", memo=False)
 FAMILIES = [lambda kernel: divergences.GaussianWasserstein(kernel), lambda kernel: divergences.GaussianKL(kernel, 0.3)]
+FEATURES = (gaussian_kl.FeaturesRoute, gaussian_wasserstein.FeaturesRoute)
 
 
 def squares(X, divergence, Y=None):
@@ -26,28 +31,30 @@ def samples(n=12, sizes=(2, 9), dim=1, seed=0):
     return Measures.from_samples(points, [rng.uniform(0.1, 1.0, len(p)) for p in points])
 
 
+def atoms_route(divergence):
+    source = KernelSource(divergence.ground)
+    if isinstance(divergence, divergences.GaussianKL):
+        return gaussian_kl.AtomsRoute(source, divergence.reg)
+    return gaussian_wasserstein.AtomsRoute(source)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("name", "kernel", "k"), POINT_KERNELS, ids=[name for name, *_ in POINT_KERNELS])
-def test_atoms_and_features_agree(family, name, kernel, k, monkeypatch):
+def test_atoms_and_features_agree(family, name, kernel, k):
     X, D = samples(dim=2), family(kernel)
-    explicit = squares(X, D)
-    used = isinstance(D.context(X, X), _gaussians.Explicit)
-    monkeypatch.setattr(_gaussians, "PREPARED_BYTES", -1)
-    assert not isinstance(D.context(X, X), _gaussians.Explicit)
-    assert used or name in ("laplacian", "gaussian")  # of high rank
-    assert_allclose(squares(X, D), explicit, atol=1e-8)
+    assert isinstance(D.route(X, X), FEATURES) or name in ("laplacian", "gaussian")  # of high rank
+    route = atoms_route(D)
+    assert_allclose(squares_along(route, X), squares(X, D), atol=1e-8)
     Y = samples(5, (30, 40), dim=2, seed=1)  # more atoms than the first: the other side is rotated
-    assert_allclose(squares(X, D, Y), squares(Y, D, X).T, atol=1e-9)
+    assert_allclose(squares_along(route, X, Y), squares_along(route, Y, X).T, atol=1e-9)
 
 
-@pytest.mark.parametrize("explicit", [True, False])
-def test_jacobi_and_lapack_agree(explicit, monkeypatch):
-    X, D = samples(8, (2, 30), dim=3), divergences.GaussianWasserstein(ground.Gaussian(gamma=2.0))
-    if not explicit:
-        monkeypatch.setattr(_gaussians, "PREPARED_BYTES", -1)
-    compiled = squares(X, D)
-    monkeypatch.setattr(gaussian_wasserstein, "LAPACK_SIDE", 0)
-    assert_allclose(squares(X, D), compiled, atol=1e-12)
+def test_jacobi_and_lapack_agree():
+    X, kernel = samples(8, (2, 30), dim=3), ground.Gaussian(gamma=2.0)
+    features = feature_map(kernel, X.points, 1e-13, len(X.points))
+    for route in (gaussian_wasserstein.FeaturesRoute(features), gaussian_wasserstein.AtomsRoute(KernelSource(kernel))):
+        lapack = dataclasses.replace(route, lapack_side=0)
+        assert_allclose(squares_along(lapack, X), squares_along(route, X), atol=1e-12)
 
 
 def test_commuting_covariances_have_a_closed_form():
@@ -97,8 +104,15 @@ def test_high_rank_kernels_take_the_atoms():
     rng = np.random.default_rng(0)
     X = Measures.from_samples(rng.normal(size=(40, 6, 5)))
     kernel = ground.Gaussian(gamma=5.0)
-    assert divergences.GaussianWasserstein(kernel).context(X, X) is None
-    assert not isinstance(divergences.GaussianKL(kernel).context(X, X), _gaussians.Explicit)
+    for family in FAMILIES:
+        assert not isinstance(family(kernel).route(X, X), FEATURES)
+
+
+def test_features_that_would_fill_the_memory_are_not_taken():
+    X = samples()
+    assert explicit_features(ground.Linear(), X, X, 1e-10, 16.0, lambda rank: 2.0**27) is None
+    assert explicit_features(ground.Polynomial(2), X, X, 1e-10, 16.0, lambda rank: 2.0**25 * rank) is None
+    assert explicit_features(ground.Polynomial(2), X, X, 1e-10, 16.0, lambda rank: 2.0**24 * rank).rank == 3
 
 
 def test_the_linear_ground_far_from_the_origin(clouds):
@@ -123,7 +137,7 @@ def test_nuclear_norm(shape):
     for scale in (1.0, 1e-8, 1e8):
         graded = scale * rng.normal(size=shape) * np.geomspace(1.0, 1e-12, shape[1])
         for M in (graded, np.zeros(shape), np.ones(shape), scale * np.eye(*shape)):
-            norm, converged = bures.nuclear_norm(M.copy(), np.empty(shape[0]), *shape)
+            norm, converged = nuclear_norm(M.copy(), np.empty(shape[0]), *shape)
             assert converged
             assert_allclose(norm, np.linalg.svd(M, compute_uv=False).sum(), rtol=1e-11)
 

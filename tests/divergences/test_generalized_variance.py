@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from tests.oracles import concentration
+from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.divergences import _factors as factors_module
-from kermes.divergences import _features as features_module
-from kermes.divergences import generalized_variance as module
+from kermes.divergences._atoms import KernelSource, kernel_table
+from kermes.divergences._features import feature_map
+from kermes.divergences.generalized_variance import AtomsRoute, MomentsRoute, SupportRoute
 from kermes.exceptions import InvalidParameterError
 
 ENGINE = Engine("serial", memo=False)
@@ -46,26 +47,31 @@ def test_concentration_is_half_the_log_determinant(dim, clouds):
     assert_allclose(h, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_routes_agree(monkeypatch):
+def test_routes_agree():
     X = on_a_grid()
-    D = divergences.GeneralizedVariance(0.01, GAUSSIAN)
-    monkeypatch.setattr(module, "FEWEST", 100)  # no features
-    monkeypatch.setattr(module, "PRODUCT", 0.0)
-    monkeypatch.setattr(module, "LOOKUP", 0.0)
-    assert D.context(X, X).name == "support"
-    support = jensen(X, D)
-    monkeypatch.setattr(module, "PRODUCT", 1.0)
-    route = D.context(X, X)
-    assert (route.name, route.table is None) == ("atoms", False)
-    assert_allclose(jensen(X, D), support, atol=1e-13)
-    assert D.context(free(X), free(X)).table is None
-    assert_allclose(jensen(free(X), D), support, atol=1e-13)
-    monkeypatch.setattr(factors_module, "FACTOR_BYTES", 0)  # factors are computed again for every row
-    assert_allclose(jensen(free(X), D), support, atol=1e-13)
-    monkeypatch.setattr(module, "FEWEST", 1)
-    monkeypatch.setattr(module, "FACTOR", 1e-20)  # every determinant is free: the largest rank is chosen
-    assert D.context(X, X).name == "moments"
-    assert_allclose(jensen(X, D), support, atol=1e-8)
+    tabulated = KernelSource(GAUSSIAN, kernel_table(GAUSSIAN, X, X))
+    support = squares_along(SupportRoute(tabulated, 0.01), X)
+    assert_allclose(squares_along(AtomsRoute(tabulated, 0.01), X), support, atol=1e-13)
+    computed = KernelSource(GAUSSIAN)
+    assert_allclose(squares_along(AtomsRoute(computed, 0.01), free(X)), support, atol=1e-13)
+    again = AtomsRoute(computed, 0.01, factor_bytes=0)  # factors are computed again for every row
+    assert not again.prepare(X).kept
+    assert_allclose(squares_along(again, free(X)), support, atol=1e-13)
+    features = feature_map(GAUSSIAN, X.points, 1e-11, 36)
+    assert_allclose(squares_along(MomentsRoute(features, 0.01), X), support, atol=1e-8)
+
+
+def test_the_cheapest_route_is_chosen():
+    X, rough = on_a_grid(), divergences.GeneralizedVariance(1e-9, ground.Laplacian(1.0))
+    assert isinstance(rough.route(X, X), SupportRoute)
+    apart = Measures.from_histograms(np.kron(np.eye(2), np.ones(20)), np.arange(40.0))
+    few = rough.route(apart, apart)  # conditioning the table does not pay
+    assert type(few) is AtomsRoute
+    assert few.source.table is not None
+    scattered = rough.route(free(X), free(X))
+    assert type(scattered) is AtomsRoute
+    assert scattered.source.table is None
+    assert isinstance(divergences.GeneralizedVariance(0.1).route(X, X), MomentsRoute)
 
 
 def test_two_collections_on_one_support():
@@ -74,15 +80,13 @@ def test_two_collections_on_one_support():
     assert_allclose(jensen(X, D, Y), jensen(free(X), D, free(Y)), atol=1e-8)
 
 
-def test_strips_of_the_support_route_cover_all_pairs(monkeypatch):
+def test_strips_of_the_support_route_cover_all_pairs():
     X = on_a_grid(40)
-    D = divergences.GeneralizedVariance(0.01, GAUSSIAN)
-    expected = jensen(X, D)
-    monkeypatch.setattr(module, "FEWEST", 100)
-    monkeypatch.setattr(module, "PRODUCT", 0.0)
-    assert D.row_work(X, X, D.context(X, X)) > 0
-    assert_allclose(jensen(X, D), expected, atol=1e-8)
-    assert_allclose(pairwise(X, divergence=D, engine=Engine(workers=2, memo=False), squared=True), expected, atol=1e-8)
+    expected = jensen(X, divergences.GeneralizedVariance(0.01, GAUSSIAN))
+    route = SupportRoute(KernelSource(GAUSSIAN, kernel_table(GAUSSIAN, X, X)), 0.01)
+    assert route.row_work(X, X) > 0
+    assert_allclose(squares_along(route, X), expected, atol=1e-8)
+    assert_allclose(squares_along(route, X, engine=Engine(workers=2, memo=False)), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("eta", [1e-3, 1.0])
@@ -90,8 +94,8 @@ def test_low_rank_features_keep_their_promise(eta):
     rng = np.random.default_rng(0)
     X = Measures.from_samples(rng.normal(size=(30, 60, 1)))
     D = divergences.GeneralizedVariance(eta, ground.Gaussian(sigma=1.0))
-    route = D.context(X, X)
-    assert route.name == "moments"
+    route = D.route(X, X)
+    assert isinstance(route, MomentsRoute)
     assert route.features.rank < 40
 
     def h(points, weights):
@@ -100,15 +104,14 @@ def test_low_rank_features_keep_their_promise(eta):
     assert_allclose(jensen(X, D)[3, 17], concentration.jensen(X[3], X[17], h), atol=1e-8)
 
 
-def test_features_are_checked_on_points_that_were_not_in_the_pool(monkeypatch):
-    monkeypatch.setattr(features_module, "POOL", 150)
+def test_features_are_checked_on_points_that_were_not_in_the_pool():
     points = np.random.default_rng(0).normal(size=(500, 2))
     points[-1] = 30.0  # hardly ever drawn
-    features = features_module.feature_map(GAUSSIAN, points, 1e-6, 500)
+    features = feature_map(GAUSSIAN, points, 1e-6, 500, pool_size=150)
     assert features.rest(points).max() <= 1e-6
     assert_allclose(features(points) @ features(points).T, GAUSSIAN(points), atol=1e-6)
-    assert features_module.feature_map(GAUSSIAN, points, 1e-6, 20) is None
-    assert features_module.feature_map(GAUSSIAN, points, 1e-17, 500) is None  # beyond rounding
+    assert feature_map(GAUSSIAN, points, 1e-6, 20, pool_size=150) is None
+    assert feature_map(GAUSSIAN, points, 1e-17, 500, pool_size=150) is None  # beyond rounding
 
 
 def test_far_from_the_origin_the_linear_ground_does_not_cancel(clouds):
@@ -122,7 +125,7 @@ def test_more_dimensions_than_atoms():
     rng = np.random.default_rng(0)
     X = Measures.from_samples(rng.normal(size=(9, 3, 200)) + 5.0)
     D = divergences.GeneralizedVariance(0.5)
-    assert D.context(X, X).name == "atoms"
+    assert type(D.route(X, X)) is AtomsRoute
     expected = concentration.jensen(X[0], X[1], lambda x, w: concentration.covariance_log_det(x, w, 0.5))
     assert_allclose(jensen(X, D)[0, 1], expected, rtol=1e-10)
 

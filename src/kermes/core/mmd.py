@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from .jit import tile_core
-from .points import Atoms, kernel_row
+from .points import Atoms, values_row
 
 
 class Embedded(NamedTuple):
@@ -22,11 +22,10 @@ class Embedded(NamedTuple):
 def inner(ground, A, i, B, j, buffer):
     """Return the inner product of measure i of A with measure j of B."""
     start, stop = B.offsets[j], B.offsets[j + 1]
-    x, a = A.coordinates, A.weights
-    y, b = B.coordinates, B.weights
+    a, b = A.weights, B.weights
     total = 0.0
     for s in range(A.offsets[i], A.offsets[i + 1]):
-        kernel_row(ground.code, ground.params, x, s, y, start, stop, buffer)
+        values_row(ground, A, s, B, start, stop, buffer)
         row = 0.0
         for t in range(stop - start):
             row += b[start + t] * buffer[t]

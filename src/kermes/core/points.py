@@ -15,20 +15,28 @@ from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, T
 from .exp import exp
 from .jit import tile_core
 
+#: In place of a code: values are looked up in a table by the numbers of the points.
+TABLE = -1
+
 
 class Ground(NamedTuple):
-    """A ground cost or point kernel: its code in :mod:`.codes` and its parameters."""
+    """A ground cost or point kernel: its code and parameters, or TABLE and values (m, m) between numbered points."""
 
     code: int
     params: FloatArray
+    table: FloatArray
 
 
 class Atoms(NamedTuple):
-    """Measures as weighted points: coordinates (d, N), weights (N,); measure i owns offsets[i]:offsets[i + 1]."""
+    """Measures as weighted points: coordinates (d, N), weights (N,); measure i owns offsets[i]:offsets[i + 1].
+
+    ``ids`` (N,) number the points where the ground is a table.
+    """
 
     coordinates: FloatArray
     weights: FloatArray
     offsets: IndexArray
+    ids: IndexArray
 
 
 @tile_core
@@ -109,6 +117,26 @@ def kernel_row(code, params, x, i, y, start, stop, out):
         manhattan_row(x, i, y, start, stop, out)
         for j in range(n):
             out[j] = exp(-params[0] * out[j])
+
+
+@tile_core
+def values_row(ground, A, a, B, start, stop, out):
+    """out[b] = k(x_a, y_(start + b)) between atoms of A and B: computed, or read from the table of the ground."""
+    if ground.code == TABLE:
+        values = ground.table[A.ids[a]]
+        for b in range(stop - start):
+            out[b] = values[B.ids[start + b]]
+    else:
+        kernel_row(ground.code, ground.params, A.coordinates, a, B.coordinates, start, stop, out)
+
+
+@tile_core
+def longest(offsets, rows):
+    """Return the largest number of atoms among the measures ``rows``, at least 1."""
+    size = 1
+    for i in rows:
+        size = max(size, offsets[i + 1] - offsets[i])
+    return size
 
 
 @tile_core

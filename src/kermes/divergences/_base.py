@@ -197,18 +197,21 @@ def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
 
 
-def core_ground(ground: PointKernel) -> Ground:
-    """Return a point kernel as cores take it."""
-    from ..core.points import Ground
+def core_ground(ground: PointKernel, table: FloatArray | None = None) -> Ground:
+    """Return a point kernel as cores take it: by its code, or by a table of its values."""
+    from ..core.points import TABLE, Ground
 
-    return Ground(ground.code, ground.params)
+    if table is not None:
+        return Ground(TABLE, ground.params, table)
+    return Ground(ground.code, ground.params, np.empty((0, 0)))
 
 
 def core_atoms(X: Measures) -> Atoms:
     """Return the measures as cores take them. Fresh copies: cores are compiled for writable arrays only."""
     from ..core.points import Atoms
 
-    return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets))
+    ids = np.zeros(len(X.points), dtype=np.int64)  # of use with a table only
+    return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets), ids)
 
 
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,28 +14,15 @@ from ._base import Claims, empty_tile
 from ._features import moments
 from .jensen import Jensen
 
+if TYPE_CHECKING:
+    from ..core.moments import Marginals, Moments
+
 #: Smallest eigenvalue of a correlation matrix that is not taken for rounding; log-determinants then keep 6 digits.
 SINGULAR = 1e-10
 #: A standard deviation below this part of the coordinates themselves is taken for rounding.
 NO_SPREAD = 1e-13
 #: ln(2 pi e): twice the entropy of a standard normal variable.
 UNIT = float(np.log(2.0 * np.pi)) + 1.0
-
-
-class _Full(NamedTuple):
-    """Means (n, d), covariances (n, d, d) and h (n,)."""
-
-    means: FloatArray
-    covariances: FloatArray
-    values: FloatArray
-
-
-class _Diagonal(NamedTuple):
-    """Means (n, d), standard deviations (n, d) and h (n,)."""
-
-    means: FloatArray
-    deviations: FloatArray
-    values: FloatArray
 
 
 @dataclass(frozen=True)
@@ -66,9 +53,9 @@ class GaussianFamily(Jensen):
             return True
         return super().semigroup_definite(t, dim)
 
-    def prepare(self, X: Measures, context: None) -> _Full | _Diagonal:
+    def prepare(self, X: Measures, context: None) -> Moments | Marginals:
         """Compute the moments, and refuse measures whose covariance is singular."""
-        from ..core import log_det
+        from ..core.moments import Marginals, Moments, half_log_dets
 
         means = X.expectation(X.points)
         centred = X.points - np.repeat(means, X.sizes, axis=0)
@@ -76,40 +63,40 @@ class GaussianFamily(Jensen):
             variances = X.expectation(centred**2)
         _check_spread(X, variances)
         if self.diagonal or X.dim == 1:
-            return _Diagonal(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+            return Marginals(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
         _, covariances = moments(X, lambda points: points, X.dim)
         _check_rank(X, covariances)
         values = np.empty(len(X))
-        log_det.half_log_dets(covariances, 0.0, values)
-        return _Full(means, covariances, self._entropies(values, X.dim))
+        half_log_dets(covariances, 0.0, values)
+        return Moments(means, covariances, self._entropies(values, X.dim))
 
-    def values(self, A: _Full | _Diagonal) -> FloatArray:
+    def values(self, A: Moments | Marginals) -> FloatArray:
         """Return what ``prepare`` computed."""
         return A.values
 
     def mean_values(
-        self, A: _Full | _Diagonal, B: _Full | _Diagonal, rows: IndexArray, cols: IndexArray, triangle: bool
+        self, A: Moments | Marginals, B: Moments | Marginals, rows: IndexArray, cols: IndexArray, triangle: bool
     ) -> FloatArray:
         """Return h of the means."""
-        from ..core import log_det
+        from ..core.moments import Moments, half_log_det_means
 
         out = empty_tile(rows, cols)
-        if isinstance(A, _Full) and isinstance(B, _Full):
-            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, 0.0, triangle, out)
+        if isinstance(A, Moments) and isinstance(B, Moments):
+            half_log_det_means(0.0, A, rows, B, cols, triangle, out)
             return self._entropies(out, A.means.shape[1])
         apart = 0.5 * (A.values[rows][:, None] + B.values[cols][None])
         return apart + self.tile(A, B, rows, cols, triangle)[0]
 
     def tile(
-        self, A: _Full | _Diagonal, B: _Full | _Diagonal, rows: IndexArray, cols: IndexArray, triangle: bool
+        self, A: Moments | Marginals, B: Moments | Marginals, rows: IndexArray, cols: IndexArray, triangle: bool
     ) -> tuple[FloatArray, None]:
         """Return J; axis by axis without a difference of logarithms."""
-        from ..core import log_det
+        from ..core.moments import Marginals, log_variance_gaps
 
-        if not isinstance(A, _Diagonal) or not isinstance(B, _Diagonal):
+        if not isinstance(A, Marginals) or not isinstance(B, Marginals):
             return super().tile(A, B, rows, cols, triangle)
         out = empty_tile(rows, cols)
-        log_det.log_variance_gaps(A.means, A.deviations, rows, B.means, B.deviations, cols, triangle, out)
+        log_variance_gaps(A, rows, B, cols, triangle, out)
         return self.beta * out, None
 
     def _entropies(self, half_log_dets: FloatArray, dim: int) -> FloatArray:

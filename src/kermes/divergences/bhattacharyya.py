@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._checks import positive
-from .._typing import FloatArray, IndexArray
+from .._typing import IndexArray
 from ..ground import Linear, PointKernel, Polynomial
 from ..measures import Measures
-from ._base import Claims, Divergence, check_ground, empty_tile
-from ._factors import Factors, factorise
-from ._features import moments
+from ._atoms import KernelSource, factorise
+from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._features import Coordinates, scaled_moments
+
+if TYPE_CHECKING:
+    from ..core.generalized_variance import Factors
+    from ..core.moments import Moments
 
 __all__ = ["Bhattacharyya"]
 
@@ -21,12 +25,52 @@ __all__ = ["Bhattacharyya"]
 FUSED = 8.0
 
 
-class _Moments(NamedTuple):
-    """Means / sqrt(eta), covariances S / eta, and log det(I + S / eta) / 2, of each measure."""
+@dataclass(frozen=True)
+class MomentsRoute(Route):
+    """By means and covariances of the points."""
 
-    means: FloatArray
-    covariances: FloatArray
-    values: FloatArray
+    ridge: float
+
+    def prepare(self, X: Measures) -> Moments:
+        """Return the moments in units of the ridge."""
+        return scaled_moments(X, Coordinates(np.zeros(X.dim)), self.ridge)
+
+    def tile(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return d^2."""
+        from ..core import bhattacharyya as core
+
+        out = empty_tile(rows, cols)
+        core.moments_tile(A, rows, B, cols, triangle, out)
+        return Tile(out)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A Cholesky factor of the mean covariance."""
+        return 20.0 + X.dim**2 + X.dim**3 / 3 / FUSED
+
+
+@dataclass(frozen=True, eq=False)
+class AtomsRoute(Route):
+    """By kernel values between all atoms: a pair extends the factor of its first measure."""
+
+    source: KernelSource
+    ridge: float
+
+    def prepare(self, X: Measures) -> Factors:
+        """Factorise once per measure."""
+        return factorise(self.source, X, self.ridge)
+
+    def tile(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return d^2."""
+        from ..core import bhattacharyya as core
+
+        out = empty_tile(rows, cols)
+        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
+        return Tile(out)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Operations of the elimination, and one kernel value for each pair of atoms."""
+        n, m = float(X.sizes.mean()), float(Y.sizes.mean())
+        return 20.0 + 4.0 * m * (n + m / 2) + (n * n * m + n * m * m + m**3 / 3) / FUSED
 
 
 @dataclass(frozen=True)
@@ -91,37 +135,8 @@ class Bhattacharyya(Divergence):
             0.5 if unbounded else None,
         )
 
-    def prepare(self, X: Measures, context: None) -> Factors | _Moments:
-        """Factorise each measure, or compute its moments if the ground is linear."""
-        if not isinstance(self.ground, Linear):
-            return factorise(self.ground, X, self.eta)
-        from ..core.log_det import half_log_dets
-
-        scale = 1.0 / np.sqrt(self.eta)
-        means, covariances = moments(X, lambda points: scale * points, X.dim)
-        values = np.empty(len(X))
-        half_log_dets(covariances, 1.0, values)
-        return _Moments(means, covariances, values)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return d^2."""
-        from ..core import bhattacharyya as core
-
-        out = empty_tile(rows, cols)
-        if isinstance(A, _Moments):
-            core.gaussian_tile(*A, rows, *B, cols, triangle, out)
-        else:
-            core.kernel_tile(
-                A.code, A.params, self.eta,
-                A.coordinates, A.ids, A.scales, A.offsets, A.halves, A.values,
-                A.keep, A.places, A.factors, A.inverses, A.solved, rows,
-                B.coordinates, B.ids, B.scales, B.offsets, B.values, cols, triangle, out,
-            )  # fmt: skip
-        return out, None
-
-    def work(self, X: Measures, Y: Measures, context: None) -> float:
-        """Operations of the elimination, and one kernel value for each pair of atoms."""
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Take the moments of the points if the ground is linear, all atoms otherwise."""
         if isinstance(self.ground, Linear):
-            return 20.0 + X.dim**2 + X.dim**3 / 3 / FUSED
-        n, m = float(X.sizes.mean()), float(Y.sizes.mean())
-        return 20.0 + 4.0 * m * (n + m / 2) + (n * n * m + n * m * m + m**3 / 3) / FUSED
+            return MomentsRoute(self.eta)
+        return AtomsRoute(KernelSource.of(self.ground, X, Y), self.eta)

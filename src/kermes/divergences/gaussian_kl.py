@@ -3,41 +3,102 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._checks import positive
-from .._typing import FloatArray, IndexArray
+from .._typing import IndexArray
 from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, check_ground, empty_tile
-from ._features import moments
-from ._gaussians import Atoms, Explicit, explicit_route, prepare_atoms
+from ._atoms import KernelSource, centred_atoms
+from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._features import Coordinates, Features, explicit_features, moments
+
+if TYPE_CHECKING:
+    from ..core.gaussian_kl import Dual, Packed
 
 __all__ = ["GaussianKL"]
 
-#: Largest relative error of H on the explicit route.
+#: Largest relative error of H in explicit features.
 FEATURE_ERROR = 1e-11
 
 
-class _Packed(NamedTuple):
-    """Means (n, r), and H = Sigma + reg I and its inverse: lower triangles, off the diagonal times sqrt 2."""
+@dataclass(frozen=True, eq=False)
+class FeaturesRoute(Route):
+    """By regularised covariances of explicit features, and their inverses."""
 
-    means: FloatArray
-    matrices: FloatArray
-    inverses: FloatArray
+    features: Features
+    ridge: float
+
+    def prepare(self, X: Measures) -> Packed:
+        """Invert each covariance once."""
+        from ..core.gaussian_kl import Packed
+
+        rank = self.features.rank
+        means, matrices = moments(X, self.features, rank)
+        matrices += self.ridge * np.eye(rank)
+        lower = np.tril_indices(rank)
+        scale = np.where(lower[0] == lower[1], 1.0, np.sqrt(2.0))
+        inverses = np.empty((len(X), len(scale)))
+        for i, matrix in enumerate(matrices):
+            inverses[i] = scale * np.linalg.inv(matrix)[lower]
+        return Packed(means, scale * matrices[:, *lower], inverses)
+
+    def tile(self, A: Packed, B: Packed, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the symmetrised divergence."""
+        from ..core import gaussian_kl as core
+
+        out = empty_tile(rows, cols)
+        core.features_tile(A, rows, B, cols, triangle, out)
+        return Tile(out)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Two products of the packed matrices."""
+        return float(self.features.rank**2)
 
 
-class _Dual(NamedTuple):
-    """Atoms, and per measure F'm, trace F (reg I + F'F)^-1 F', and L^-1 of reg I + F'F = L L'."""
+@dataclass(frozen=True, eq=False)
+class AtomsRoute(Route):
+    """By kernel values between all atoms: the dual form."""
 
-    atoms: Atoms
-    own: FloatArray
-    ranks: FloatArray
-    inverses: FloatArray
-    places: IndexArray
+    source: KernelSource
+    ridge: float
+
+    def prepare(self, X: Measures) -> Dual:
+        """Factorise the centred kernel matrix of each measure once."""
+        from ..core.gaussian_kl import Dual
+
+        atoms = centred_atoms(self.source, X)
+        areas = np.diff(atoms.offsets) ** 2
+        places = np.cumsum(areas) - areas
+        inverses, own, ranks = np.zeros(areas.sum()), np.empty(len(atoms.weights)), np.empty(len(X))
+        for i, (start, stop) in enumerate(zip(atoms.offsets[:-1], atoms.offsets[1:], strict=True)):
+            w = atoms.weights[start:stop]
+            root = np.sqrt(w)
+            K = self.source.within(atoms, start, stop)
+            mean = K @ w
+            own[start:stop] = root * (mean - w @ mean)
+            inner = root[:, None] * (K - mean[:, None] - mean[None] + w @ mean) * root
+            L = np.linalg.cholesky(inner + self.ridge * np.eye(len(w)))
+            inverse = solve_triangular(L, np.eye(len(w)), lower=True, check_finite=False)
+            inverses[places[i] : places[i] + len(w) ** 2] = inverse.ravel()
+            ranks[i] = len(w) - self.ridge * float((inverse**2).sum())
+        return Dual(self.ridge, atoms, own, ranks, inverses, places)
+
+    def tile(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the symmetrised divergence."""
+        from ..core import gaussian_kl as core
+
+        out = empty_tile(rows, cols)
+        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
+        return Tile(out)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Two products of triangular matrices with the centred kernel values."""
+        m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
+        return m**3 + 4.0 * m**2
 
 
 @dataclass(frozen=True)
@@ -87,8 +148,8 @@ class GaussianKL(Divergence):
         fails_at = 1.0 if isinstance(self.ground, Linear) else None
         return Claims(False, None, "the root of a symmetrised KL divergence fails the triangle inequality", fails_at)
 
-    def context(self, X: Measures, Y: Measures) -> Explicit | FloatArray:
-        """Return explicit features, or the centre of the points if there would be too many."""
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Take explicit features, or the atoms if there would be too many."""
         scale = max(float(self.ground.diagonal(X.points).max()), float(self.ground.diagonal(Y.points).max()))
         n = len(X) if X is Y else len(X) + len(Y)
         m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
@@ -98,63 +159,8 @@ class GaussianKL(Divergence):
             return float(n) * rank * (rank + 1)
 
         error = FEATURE_ERROR * self.reg * min(1.0, self.reg / scale) if scale > 0 else FEATURE_ERROR * self.reg
-        found = explicit_route(self.ground, X, Y, error, max(largest, 16.0), entries)
-        return X.expectation(X.points).mean(axis=0) if found is None else found
-
-    def prepare(self, X: Measures, context: Explicit | FloatArray) -> _Packed | _Dual:
-        """Invert each covariance once."""
-        return self._packed(X, context) if isinstance(context, Explicit) else self._dual(X, context)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return the symmetrised divergence."""
-        from ..core import gaussians
-
-        out = empty_tile(rows, cols)
-        if isinstance(A, _Packed):
-            gaussians.kl_moments_tile(
-                A.means, A.matrices, A.inverses, rows, B.means, B.matrices, B.inverses, cols, triangle, out
-            )
-            return out, None
-        x, y = A.atoms, B.atoms
-        gaussians.kl_tile(
-            self.ground.code, self.ground.params, self.reg,
-            x.coordinates, x.weights, x.offsets, x.norms, x.traces, A.ranks, A.own, A.inverses, A.places, rows,
-            y.coordinates, y.weights, y.offsets, y.norms, y.traces, B.ranks, B.own, B.inverses, B.places, cols,
-            triangle, out,
-        )  # fmt: skip
-        return out, None
-
-    def work(self, X: Measures, Y: Measures, context: Explicit | FloatArray) -> float:
-        """Two products of the packed matrices, or two triangular ones of the atoms."""
-        if isinstance(context, Explicit):
-            return float(context.rank**2)
-        m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
-        return m**3 + 4.0 * m**2
-
-    def _packed(self, X: Measures, features: Explicit) -> _Packed:
-        means, matrices = moments(X, features, features.rank)
-        matrices += self.reg * np.eye(features.rank)
-        lower = np.tril_indices(features.rank)
-        scale = np.where(lower[0] == lower[1], 1.0, np.sqrt(2.0))
-        packed = np.empty((len(X), len(scale)))
-        for i, matrix in enumerate(matrices):
-            packed[i] = scale * np.linalg.inv(matrix)[lower]
-        return _Packed(means, scale * matrices[:, *lower], packed)
-
-    def _dual(self, X: Measures, centre: FloatArray) -> _Dual:
-        atoms = prepare_atoms(self.ground, X, centre if isinstance(self.ground, Linear) else None)
-        sizes = X.sizes
-        places = np.cumsum(sizes**2) - sizes**2
-        inverses, own, ranks = np.zeros((sizes**2).sum()), np.empty(len(X.points)), np.empty(len(X))
-        for i, (start, stop) in enumerate(zip(X.offsets[:-1], X.offsets[1:], strict=True)):
-            w = atoms.weights[start:stop]
-            root = np.sqrt(w)
-            K = self.ground(atoms.coordinates[:, start:stop].T)
-            mean = K @ w
-            own[start:stop] = root * (mean - w @ mean)
-            inner = root[:, None] * (K - mean[:, None] - mean[None] + w @ mean) * root
-            L = np.linalg.cholesky(inner + self.reg * np.eye(len(w)))
-            inverse = solve_triangular(L, np.eye(len(w)), lower=True, check_finite=False)
-            inverses[places[i] : places[i] + len(w) ** 2] = inverse.ravel()
-            ranks[i] = len(w) - self.reg * float((inverse**2).sum())
-        return _Dual(atoms, own, ranks, inverses, places)
+        features = explicit_features(self.ground, X, Y, error, max(largest, 16.0), entries)
+        if features is not None:
+            return FeaturesRoute(features, self.reg)
+        centre = Coordinates.about_mean(X).centre if isinstance(self.ground, Linear) else None
+        return AtomsRoute(KernelSource.of(self.ground, X, Y, centre), self.reg)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,15 +12,19 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel
 from ..measures import Measures
-from ._base import Claims, Divergence, check_ground, empty_tile
-from ._features import centred_features
-from ._gaussians import Atoms, Explicit, explicit_route, prepare_atoms
+from ._atoms import KernelSource, centred_atoms
+from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._features import Features, centred_features, explicit_features
+
+if TYPE_CHECKING:
+    from ..core.centred_atoms import CentredAtoms
+    from ..core.gaussian_wasserstein import CovarianceFactors
 
 __all__ = ["GaussianWasserstein"]
 
-#: Largest error of a kernel value on the explicit route, relative to the largest k(x, x).
+#: Largest error of a kernel value in explicit features, relative to the largest k(x, x).
 FEATURE_ERROR = 1e-13
-#: Features up to which the explicit route is worth it even if measures have fewer atoms.
+#: Features up to which they are worth it even if measures have fewer atoms.
 FEW_FEATURES = 64
 #: Singular values below this fraction of the largest are rounding.
 NEGLIGIBLE = 1e-15
@@ -27,13 +32,105 @@ NEGLIGIBLE = 1e-15
 LAPACK_SIDE = 64
 
 
-class _Factors(NamedTuple):
-    """Means (n, r), traces, and the factors of the covariances, S = F'F: rows places[i] to places[i + 1] of F."""
+class _FactorsRoute(Route, ABC):
+    """What the routes share: small matrices go to the compiled core, large ones to BLAS and LAPACK, pair by pair."""
 
-    means: FloatArray
-    traces: FloatArray
-    factors: FloatArray
-    places: IndexArray
+    lapack_side: int
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return W_2^2."""
+        out = empty_tile(rows, cols)
+        if min(_largest(A.offsets, rows), _largest(B.offsets, cols)) < self.lapack_side:
+            status = np.zeros(out.shape, dtype=np.uint8)
+            self.fill(A, B, rows, cols, triangle, out, status)
+            return Tile(out, status)
+        for i, row in enumerate(rows):
+            for j in range(i + 1 if triangle else 0, len(cols)):
+                M, gap = self.products(A, B, row, cols[j])
+                norm = np.linalg.svd(M, compute_uv=False).sum()
+                out[i, j] = gap + A.traces[row] + B.traces[cols[j]] - 2.0 * norm
+        return Tile(out)
+
+    @abstractmethod
+    def fill(
+        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
+    ) -> None:
+        """Compute a tile by the compiled core."""
+
+    @abstractmethod
+    def products(self, A: Any, B: Any, row: int, col: int) -> tuple[FloatArray, float]:
+        """Return the inner products of two factors, and the squared distance of the means."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturesRoute(_FactorsRoute):
+    """By factors of the covariances of explicit features."""
+
+    features: Features
+    lapack_side: int = LAPACK_SIDE
+
+    def prepare(self, X: Measures) -> CovarianceFactors:
+        """Factorise by the singular values of the centred features, never of their squares."""
+        from ..core.gaussian_wasserstein import CovarianceFactors
+
+        means, traces, factors = np.empty((len(X), self.features.rank)), np.empty(len(X)), []
+        for i, (mean, factor) in enumerate(centred_features(X, self.features)):
+            _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
+            kept = sizes > NEGLIGIBLE * sizes[0]
+            means[i], traces[i] = mean, (sizes**2).sum()
+            factors.append(sizes[kept, None] * axes[kept])
+        offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
+        return CovarianceFactors(means, traces, np.concatenate(factors), offsets)
+
+    def fill(
+        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
+    ) -> None:
+        """Compute a tile by the compiled core."""
+        from ..core import gaussian_wasserstein as core
+
+        core.features_tile(A, rows, B, cols, triangle, out, status)
+
+    def products(self, A: CovarianceFactors, B: CovarianceFactors, row: int, col: int) -> tuple[FloatArray, float]:
+        """Return the inner products of two factors, and the squared distance of the means."""
+        F, G = A.factors[A.offsets[row] : A.offsets[row + 1]], B.factors[B.offsets[col] : B.offsets[col + 1]]
+        return F @ G.T, float(((A.means[row] - B.means[col]) ** 2).sum())
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Some sweeps of rotations over the smaller factor."""
+        return _sweeps(np.minimum(X.sizes, self.features.rank).mean(), np.minimum(Y.sizes, self.features.rank).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class AtomsRoute(_FactorsRoute):
+    """By centred kernel values between all atoms: the dual form."""
+
+    source: KernelSource
+    lapack_side: int = LAPACK_SIDE
+
+    def prepare(self, X: Measures) -> CentredAtoms:
+        """Return the atoms with the means and traces of their measures."""
+        return centred_atoms(self.source, X)
+
+    def fill(
+        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
+    ) -> None:
+        """Compute a tile by the compiled core."""
+        from ..core import gaussian_wasserstein as core
+
+        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out, status)
+
+    def products(self, A: CentredAtoms, B: CentredAtoms, row: int, col: int) -> tuple[FloatArray, float]:
+        """Return the inner products of two factors, and the squared distance of the means."""
+        from ..core.centred_atoms import centred_block
+
+        p, q = A.offsets[row + 1] - A.offsets[row], B.offsets[col + 1] - B.offsets[col]
+        M = np.empty((p, q))
+        inner = centred_block(self.source.core, A, row, B, col, M, np.empty(p), np.empty(q))
+        return M, float(A.norms[row] + B.norms[col] - 2.0 * inner)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Some sweeps of rotations over the smaller measure."""
+        return _sweeps(X.sizes.mean(), Y.sizes.mean())
 
 
 @dataclass(frozen=True)
@@ -87,8 +184,8 @@ class GaussianWasserstein(Divergence):
             return Claims(True, None, "W_2 of Gaussians, and means in feature space tell all measures apart", fails_at)
         return Claims(False, None, "W_2 of Gaussians; zero if means and covariances agree", fails_at)
 
-    def context(self, X: Measures, Y: Measures) -> Explicit | None:
-        """Return explicit features, or None if the atoms themselves are fewer."""
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Take explicit features, or the atoms if these are fewer."""
         scale = max(float(self.ground.diagonal(X.points).max()), float(self.ground.diagonal(Y.points).max()))
         largest = np.inf if isinstance(self.ground, Linear) else max(FEW_FEATURES, 2 * X.sizes.mean())
         sizes = np.concatenate([X.sizes, Y.sizes])
@@ -96,79 +193,16 @@ class GaussianWasserstein(Divergence):
         def entries(rank: int) -> float:
             return float(np.minimum(sizes, rank).sum()) * rank
 
-        return explicit_route(self.ground, X, Y, FEATURE_ERROR * scale, largest, entries)
-
-    def prepare(self, X: Measures, context: Explicit | None) -> _Factors | Atoms:
-        """Factorise each covariance once."""
-        return prepare_atoms(self.ground, X, None) if context is None else _factors(X, context)
-
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray | None]:
-        """Return W_2^2."""
-        from ..core import bures, gaussians
-
-        if min(_largest(A, rows), _largest(B, cols)) >= LAPACK_SIDE:
-            return self._lapack_tile(A, B, rows, cols, triangle), None
-        out, status = empty_tile(rows, cols), np.zeros((len(rows), len(cols)), dtype=np.uint8)
-        if isinstance(A, _Factors):
-            bures.factors_tile(
-                A.means, A.traces, A.factors, A.places, rows, B.means, B.traces, B.factors, B.places, cols,
-                triangle, out, status,
-            )  # fmt: skip
-        else:
-            gaussians.wasserstein_tile(
-                self.ground.code, self.ground.params,
-                A.coordinates, A.weights, A.offsets, A.norms, A.traces, rows,
-                B.coordinates, B.weights, B.offsets, B.norms, B.traces, cols,
-                triangle, out, status,
-            )  # fmt: skip
-        return out, status
-
-    def work(self, X: Measures, Y: Measures, context: Explicit | None) -> float:
-        """Some sweeps of rotations over the smaller factor."""
-        rank = np.inf if context is None else context.rank
-        p = float(min(np.minimum(X.sizes, rank).mean(), np.minimum(Y.sizes, rank).mean()))
-        return 10.0 * p**3 + 50.0 * p**2
-
-    def _lapack_tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Large matrices: products and singular values by BLAS and LAPACK, pair by pair."""
-        out = empty_tile(rows, cols)
-        for i, row in enumerate(rows):
-            for j in range(i + 1 if triangle else 0, len(cols)):
-                M, gap = self._coupling(A, B, row, cols[j])
-                norm = np.linalg.svd(M, compute_uv=False).sum()
-                out[i, j] = gap + A.traces[row] + B.traces[cols[j]] - 2.0 * norm
-        return out
-
-    def _coupling(self, A: Any, B: Any, row: int, col: int) -> tuple[FloatArray, float]:
-        """Return the inner products of two factors, and the squared distance of the means."""
-        if isinstance(A, _Factors):
-            F = A.factors[A.places[row] : A.places[row + 1]]
-            return F @ B.factors[B.places[col] : B.places[col + 1]].T, float(((A.means[row] - B.means[col]) ** 2).sum())
-        from ..core import gaussians
-
-        start, stop, first, last = A.offsets[row], A.offsets[row + 1], B.offsets[col], B.offsets[col + 1]
-        M, u, v = np.empty((stop - start, last - first)), np.empty(stop - start), np.empty(last - first)
-        inner = gaussians.centred_block(
-            self.ground.code, self.ground.params, A.coordinates, A.weights, start, stop,
-            B.coordinates, B.weights, first, last, M, u, v,
-        )  # fmt: skip
-        return M, float(A.norms[row] + B.norms[col] - 2.0 * inner)
+        features = explicit_features(self.ground, X, Y, FEATURE_ERROR * scale, largest, entries)
+        return AtomsRoute(KernelSource.of(self.ground, X, Y)) if features is None else FeaturesRoute(features)
 
 
-def _factors(X: Measures, features: Explicit) -> _Factors:
-    """Return means and covariance factors, by the singular values of the centred features (never of their squares)."""
-    means, traces, factors = np.empty((len(X), features.rank)), np.empty(len(X)), []
-    for i, (mean, factor) in enumerate(centred_features(X, features)):
-        _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
-        kept = sizes > NEGLIGIBLE * sizes[0]
-        means[i], traces[i] = mean, (sizes**2).sum()
-        factors.append(sizes[kept, None] * axes[kept])
-    return _Factors(means, traces, np.concatenate(factors), ragged.offsets_of(np.array([len(F) for F in factors])))
-
-
-def _largest(A: _Factors | Atoms, rows: IndexArray) -> int:
+def _largest(offsets: IndexArray, rows: IndexArray) -> int:
     """Return the side of the largest factor among ``rows``."""
-    offsets = A.places if isinstance(A, _Factors) else A.offsets
     return int((offsets[rows + 1] - offsets[rows]).max())
+
+
+def _sweeps(p: float, q: float) -> float:
+    """Return the operations of one-sided Jacobi on a matrix (p, q)."""
+    side = float(min(p, q))
+    return 10.0 * side**3 + 50.0 * side**2

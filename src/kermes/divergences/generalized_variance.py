@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -13,20 +13,22 @@ from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel
 from ..measures import Measures
+from ._atoms import FACTOR_BYTES, KernelSource, factorise, kernel_table
 from ._base import Claims, check_ground, empty_tile
-from ._factors import Factors, Table, factorise
-from ._features import FeatureMap, feature_map, moments
-from ._support import LARGEST_TABLE
-from .jensen import Jensen
+from ._features import Coordinates, Features, feature_map, pooled_points, scaled_moments
+from .jensen import Jensen, JensenRoute
+
+if TYPE_CHECKING:
+    from ..core.generalized_variance import Conditioned, Factors
+    from ..core.moments import Moments
 
 __all__ = ["GeneralizedVariance"]
 
-# Seconds per unit of work, measured on two cores of a small server; only their ratios matter.
-FACTOR = 1 / 1.5e10  # an operation of the Cholesky core
-PRODUCT = 1 / 2.5e10  # an operation of a matrix product
-KERNEL = 1.5e-9  # a value of a point kernel
-LOOKUP = 1.0e-9  # a value read from a table
-OPERATION = 1 / 1.5e9  # the unit of ``work``
+# Costs in elementary operations of 0.7 ns, measured on two cores of a small server; only their ratios matter.
+FACTOR = 0.1  # an operation of the Cholesky core
+PRODUCT = 0.06  # an operation of a matrix product
+KERNEL = 2.25  # a value of a point kernel
+LOOKUP = 1.5  # a value read from a table
 #: Largest error of a log-determinant that the low-rank features may cause.
 LOW_RANK_ERROR = 1e-9
 MOMENT_BYTES = 1 << 29
@@ -34,34 +36,91 @@ MOMENT_BYTES = 1 << 29
 FEWEST = 8
 
 
-class _Route(NamedTuple):
-    """How pairs are computed, and what it costs in seconds per pair and per row of a tile."""
+@dataclass(frozen=True, eq=False)
+class MomentsRoute(JensenRoute):
+    """By means and covariances in an explicit feature space."""
 
-    name: str
-    pair: float
-    row: float = 0.0
-    table: Table | None = None  # kernel values on a shared support
-    features: FeatureMap | None = None  # of low rank
-    centre: FloatArray | None = None  # for the linear ground
+    features: Features
+    ridge: float
+
+    def prepare(self, X: Measures) -> Moments:
+        """Return the moments in units of the ridge."""
+        return scaled_moments(X, self.features, self.ridge)
+
+    def values(self, A: Moments) -> FloatArray:
+        """Return h of each measure."""
+        return A.values
+
+    def mean_values(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        """Return h of the means."""
+        from ..core.moments import half_log_det_means
+
+        out = empty_tile(rows, cols)
+        half_log_det_means(1.0, A, rows, B, cols, triangle, out)
+        return out
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A Cholesky factor of the covariance of the mean."""
+        rank = self.features.rank
+        return rank**3 / 3 * FACTOR + rank**2 / 2 * LOOKUP
 
 
-class _Moments(NamedTuple):
-    """Means and covariances in an explicit feature space, divided by sqrt(eta) and eta, and h of each measure."""
+@dataclass(frozen=True, eq=False)
+class AtomsRoute(JensenRoute):
+    """By kernel values between all atoms: a pair extends the factor of its first measure."""
 
-    means: FloatArray
-    covariances: FloatArray
-    values: FloatArray
+    source: KernelSource
+    ridge: float
+    factor_bytes: float = FACTOR_BYTES
+
+    def prepare(self, X: Measures) -> Factors:
+        """Factorise once per measure."""
+        return factorise(self.source, X, self.ridge, self.factor_bytes)
+
+    def values(self, A: Factors) -> FloatArray:
+        """Return h of each measure."""
+        return A.values
+
+    def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        """Return h of the means."""
+        from ..core import generalized_variance as core
+
+        out = empty_tile(rows, cols)
+        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
+        return out
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """The rest of the factor of the pooled atoms."""
+        m = _side(X, Y)
+        return 7 / 3 * m**3 * FACTOR + 1.5 * m**2 * KERNEL
 
 
-class _Atoms(NamedTuple):
-    """The factors of the measures, and the route that takes them."""
+@dataclass(frozen=True, eq=False)
+class SupportRoute(AtomsRoute):
+    """By a table of kernel values on a shared support, conditioned on each measure of the rows of a tile."""
 
-    route: _Route
-    atoms: Factors
+    factor_bytes: float = np.inf
 
-    @property
-    def values(self) -> FloatArray:
-        return self.atoms.values
+    def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        """Return h of the means."""
+        from ..core import generalized_variance as core
+
+        out, table = empty_tile(rows, cols), self.source.core.table
+        P = np.empty_like(table)
+        for i, row in enumerate(rows):
+            np.copyto(P, table)
+            core.support_row(_condition(P, A, row), B, cols, i + 1 if triangle else 0, out[i])
+        return out
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A factor of the conditioned values at the atoms of the second measure."""
+        m = _side(X, Y)
+        return m**3 / 3 * FACTOR + m**2 / 2 * LOOKUP
+
+    def row_work(self, X: Measures, Y: Measures) -> float:
+        """The conditioned table."""
+        n = len(self.source.core.table)
+        return n**2 * _side(X, Y) * PRODUCT + n**2 * LOOKUP
 
 
 @dataclass(frozen=True)
@@ -128,129 +187,64 @@ class GeneralizedVariance(Jensen):
             return True
         return None
 
-    def context(self, X: Measures, Y: Measures) -> _Route:
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
         """Choose the cheapest route."""
-        atoms = self._atoms_route(X, Y)
         if isinstance(self.ground, Linear):
-            moments_route = _Route("moments", _moments_cost(X.dim), centre=X.expectation(X.points).mean(axis=0))
-            return min(moments_route, atoms._replace(centre=moments_route.centre), key=lambda route: route.pair)
+            coordinates = Coordinates.about_mean(X)
+            routes = MomentsRoute(coordinates, self.eta), self._atoms_route(X, Y, coordinates.centre)
+            return min(routes, key=lambda route: route.work(X, Y))
+        atoms = self._atoms_route(X, Y, None)
         return self._low_rank_route(X, Y, atoms) or atoms
 
-    def prepare(self, X: Measures, context: _Route) -> _Moments | _Atoms:
-        """Factorise once per measure."""
-        if context.name == "moments":
-            return self._prepare_moments(X, context)
-        keep = context.name == "support"
-        return _Atoms(context, factorise(self.ground, X, self.eta, context.centre, context.table, keep))
-
-    def values(self, A: _Moments | _Atoms) -> FloatArray:
-        """Return h of each measure."""
-        return A.values
-
-    def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
-        from ..core import log_det, variance
-
-        out = empty_tile(rows, cols)
-        if isinstance(A, _Moments):
-            log_det.half_log_det_means(A.means, A.covariances, rows, B.means, B.covariances, cols, 1.0, triangle, out)
-        elif A.route.name == "support":
-            self._support_tile(A.atoms, B.atoms, rows, cols, triangle, out)
-        else:
-            x, y = A.atoms, B.atoms
-            variance.atoms_tile(
-                x.code, x.params, self.eta,
-                x.coordinates, x.ids, x.scales, x.offsets, rows, x.halves,
-                x.keep, x.places, x.factors, x.inverses, x.solved,
-                y.coordinates, y.ids, y.scales, y.offsets, cols, triangle, out,
-            )  # fmt: skip
-        return out
-
-    def work(self, X: Measures, Y: Measures, context: _Route) -> float:
-        """Seconds per pair of the route, in operations."""
-        return context.pair / OPERATION
-
-    def row_work(self, X: Measures, Y: Measures, context: _Route) -> float:
-        """The conditioned kernel matrix of the support route."""
-        return context.row / OPERATION
-
-    # -- routes ---------------------------------------------------------------------------------
-
-    def _atoms_route(self, X: Measures, Y: Measures) -> _Route:
+    def _atoms_route(self, X: Measures, Y: Measures, centre: FloatArray | None) -> AtomsRoute:
         """Return the route over all atoms: with a table of kernel values, conditioned or not, or computing them."""
-        m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
-        route = _Route("atoms", 7 / 3 * m**3 * FACTOR + 1.5 * m**2 * KERNEL)
         if not X.shares_support(Y):
-            return route
-        assert X.support is not None
-        assert X.atoms is not None
-        assert Y.atoms is not None
-        used = np.union1d(X.atoms, Y.atoms)
-        n = len(used)
-        if n > LARGEST_TABLE:
-            return route
-        route = route._replace(table=Table(used, self.ground(X.support.points[used])))
-        row = n**2 * m * PRODUCT + n**2 * LOOKUP
-        pair = m**3 / 3 * FACTOR + m**2 / 2 * LOOKUP
-        return route._replace(name="support", pair=pair, row=row) if pair + row / _columns(X, Y) < route.pair else route
+            return AtomsRoute(KernelSource.of(self.ground, X, Y, centre), self.eta)
+        source = KernelSource(self.ground, kernel_table(self.ground, X, Y), centre)
+        atoms = AtomsRoute(source, self.eta)
+        if source.table is None:
+            return atoms
+        support = SupportRoute(source, self.eta)
+        return support if _pair_work(support, X, Y) < atoms.work(X, Y) else atoms
 
-    def _low_rank_route(self, X: Measures, Y: Measures, other: _Route) -> _Route | None:
+    def _low_rank_route(self, X: Measures, Y: Measures, atoms: AtomsRoute) -> MomentsRoute | None:
         """Return moments in explicit features of the point kernel, if their rank is low enough to pay."""
-        columns = _columns(X, Y)
-        budget = other.pair + other.row / columns
-        n = len(X) if X is Y else len(X) + len(Y)
-        largest = int(min((3 * budget / FACTOR) ** (1 / 3), np.sqrt(MOMENT_BYTES / 8 / n)))
         # Looking for features costs as much as a few pairs per measure: not worth it for a handful of measures.
-        if columns < FEWEST:
+        if _columns(X, Y) < FEWEST:
             return None
-        if other.table is not None and X.support is not None:
-            points = X.support.points[other.table.used]
-        else:
-            points = X.points if X is Y else np.concatenate([X.points, Y.points])
+        n = len(X) if X is Y else len(X) + len(Y)
+        largest = min((3 * _pair_work(atoms, X, Y) / FACTOR) ** (1 / 3), np.sqrt(MOMENT_BYTES / 8 / n))
+        points = pooled_points(X, Y) if atoms.source.table is None else atoms.source.table.points
         # A log-determinant changes by less than trace(remainder) / eta.
-        features = feature_map(self.ground, points, LOW_RANK_ERROR * self.eta, largest)
-        return None if features is None else _Route("moments", _moments_cost(features.rank), features=features)
-
-    # -- moments --------------------------------------------------------------------------------
-
-    def _prepare_moments(self, X: Measures, route: _Route) -> _Moments:
-        from ..core.log_det import half_log_dets
-
-        scale = 1 / np.sqrt(self.eta)
-        if route.features is None:
-            centre = np.asarray(route.centre)
-            means, covariances = moments(X, lambda points: scale * (points - centre), X.dim)
-        else:
-            features = route.features
-            means, covariances = moments(X, lambda points: scale * features(points), features.rank)
-        values = np.empty(len(X))
-        half_log_dets(covariances, 1.0, values)
-        return _Moments(means, covariances, values)
-
-    def _support_tile(
-        self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray
-    ) -> None:
-        """Condition the kernel on each measure of ``rows``: P = K - G'G with G = L^-1 diag(s) K, u = 1 - G'z."""
-        from ..core import variance
-
-        conditioned = np.empty_like(A.params)
-        for i, row in enumerate(rows):
-            L, z, ids, scales = A.own(row)
-            G = solve_triangular(L, scales[:, None] * A.params[ids], lower=True, check_finite=False, overwrite_b=True)
-            np.copyto(conditioned, A.params)
-            # A row-major lower triangle is a column-major upper one.
-            dsyrk(-1.0, np.asfortranarray(G), 1.0, conditioned.T, trans=1, lower=0, overwrite_c=1)
-            log_det, square = A.halves[row]
-            variance.support_row(
-                conditioned, 1.0 - z @ G, self.eta, log_det, square,
-                B.ids, B.scales, B.offsets, cols, i + 1 if triangle else 0, out[i],
-            )  # fmt: skip
+        features = feature_map(self.ground, points, LOW_RANK_ERROR * self.eta, int(largest))
+        return None if features is None else MomentsRoute(features, self.eta)
 
 
-def _moments_cost(rank: int) -> float:
-    return rank**3 / 3 * FACTOR + rank**2 / 2 * LOOKUP
+def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
+    """Overwrite the kernel K by P = K - G'G with G = L^-1 diag(s) K of a measure; u = 1 - G'z."""
+    from ..core.generalized_variance import HALF, Conditioned
+
+    start, stop = A.offsets[row], A.offsets[row + 1]
+    first, corner = A.places[row]
+    size, side = stop - start, -(-(stop - start) // 4) * 4
+    L = A.factors[corner : corner + side**2].reshape(side, side)[:size, :size]
+    right = (A.scales[start:stop] * HALF)[:, None] * P[A.ids[start:stop]]
+    G = solve_triangular(L, right, lower=True, check_finite=False, overwrite_b=True)
+    # A row-major lower triangle is a column-major upper one.
+    dsyrk(-1.0, np.asfortranarray(G), 1.0, P.T, trans=1, lower=0, overwrite_c=1)
+    return Conditioned(P, 1.0 - A.solved[first : first + size] @ G, *A.halves[row])
+
+
+def _side(X: Measures, Y: Measures) -> float:
+    """Return the number of atoms of a typical measure."""
+    return float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
 
 
 def _columns(X: Measures, Y: Measures) -> float:
     """Return the pairs per row: of a triangle half are needed."""
     return len(Y) / 2 if X is Y else len(Y)
+
+
+def _pair_work(route: JensenRoute, X: Measures, Y: Measures) -> float:
+    """Return the cost of a pair with its part of the cost of the row."""
+    return route.work(X, Y) + route.row_work(X, Y) / _columns(X, Y)

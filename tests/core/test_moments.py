@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes.core import log_det
+from kermes.core.moments import Marginals, Moments, half_log_det_means, half_log_dets, log_variance_gaps
 
 
 def moments(n, d, seed=0):
@@ -17,6 +17,7 @@ def moments(n, d, seed=0):
 def test_half_log_det_of_means(d):
     means, C = moments(5, d)
     other_means, D = moments(4, d, seed=1)
+    A, B = Moments(means, C, np.zeros(5)), Moments(other_means, D, np.zeros(4))
     rows, cols = np.array([3, 0, 4]), np.array([1, 2, 0])
     expected = np.zeros((3, 3))
     for i, row in enumerate(rows):
@@ -25,21 +26,21 @@ def test_half_log_det_of_means(d):
             expected[i, j] = 0.5 * np.linalg.slogdet((C[row] + D[col]) / 2 + np.outer(gap, gap) / 4 + np.eye(d) / 2)[1]
     for triangle in (False, True):
         out = np.zeros((3, 3))
-        log_det.half_log_det_means(means, C, rows, other_means, D, cols, 0.5, triangle, out)
+        half_log_det_means(0.5, A, rows, B, cols, triangle, out)
         assert_allclose(out, np.triu(expected, 1) if triangle else expected, rtol=1e-12)
 
 
 def test_half_log_dets_leave_the_input_alone():
     C = moments(3, 4)[1]
     before, out = C.copy(), np.empty(3)
-    log_det.half_log_dets(C, 0.0, out)
+    half_log_dets(C, 0.0, out)
     assert_array_equal(C, before)
     assert_allclose(out, 0.5 * np.linalg.slogdet(C)[1], rtol=1e-12)
 
 
 def test_indefinite_is_nan():
     out = np.empty(3)
-    log_det.half_log_dets(np.array([[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]], np.eye(2)]), 0.0, out)
+    half_log_dets(np.array([[[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]], np.eye(2)]), 0.0, out)
     assert_array_equal(np.isnan(out), [True, True, False])
 
 
@@ -47,5 +48,6 @@ def test_log_variance_gaps_of_nearly_equal_measures():
     """To second order in the gap e of the means, ln(1 + e^2 / 4); a difference of logarithms would give 0."""
     zero, one, e = np.zeros((1, 1)), np.ones((1, 1)), 1e-9
     out, first = np.zeros((1, 1)), np.array([0])
-    log_det.log_variance_gaps(zero, one, first, zero + e, one, first, False, out)
+    A, B = Marginals(zero, one, first.astype(float)), Marginals(zero + e, one, first.astype(float))
+    log_variance_gaps(A, first, B, first, False, out)
     assert_allclose(out, e**2 / 4, rtol=1e-12)
