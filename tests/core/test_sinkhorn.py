@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.oracles import entropic
 
-from kermes.core import codes, sinkhorn, sinkhorn_grid, sinkhorn_log, sinkhorn_points
+from kermes.core import ground_codes as codes
+from kermes.core import sinkhorn, sinkhorn_grid, sinkhorn_log, sinkhorn_points
 from kermes.core.sinkhorn_ops import REGULARIZED, TRANSPORT
 from kermes.core.status import OK, RETRY
 

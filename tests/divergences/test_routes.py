@@ -198,3 +198,49 @@ def test_exact_transport_scales_with_the_points(p, scale):
     expected = pairwise(Measures.from_samples(clouds), divergence=W)
     found = pairwise(Measures.from_samples([scale * cloud for cloud in clouds]), divergence=W)
     assert_allclose(found / scale, expected, rtol=1e-12)
+
+
+def doubled(x, y):
+    return 2.0 * np.linalg.norm(x[:, None] - y[None], axis=-1)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("p", [1, 2])
+def test_transport_under_a_cost_of_ones_own(p, dim, clouds):
+    X = clouds(5, dim)
+    own = divergences.Wasserstein(p=p, cost=doubled)
+    built_in = divergences.Wasserstein(p=p)
+    assert_allclose(pairwise(X, divergence=own), 2.0 * pairwise(X, divergence=built_in), atol=1e-7)
+    assert_allclose(own.plan_costs(X[0], X[1]), 2.0**p * built_in.plan_costs(X[0], X[1]))
+    cityblock = divergences.Wasserstein(p=p, cost="cityblock")
+    assert_allclose(
+        pairwise(X, divergence=cityblock),
+        pairwise(X, divergence=divergences.Wasserstein(p=p, cost=lambda x, y: np.abs(x[:, None] - y).sum(axis=2))),
+        atol=1e-7,
+    )
+
+
+def test_entropic_transport_under_a_cost_of_ones_own(clouds):
+    X = clouds(5, 2)
+    for value in ("transport", "debiased"):
+        own = divergences.Sinkhorn(1.0, cost=doubled, value=value)
+        built_in = divergences.Sinkhorn(0.5, cost="euclidean", value=value)
+        assert_allclose(pairwise(X, divergence=own), 2.0 * pairwise(X, divergence=built_in), rtol=1e-5, atol=1e-9)
+    many = Measures.from_samples(np.random.default_rng(0).normal(size=(3, 700, 2)))
+    with pytest.raises(UnsuitableDataError, match=r"not compiled.*2100 different points.*Wasserstein"):
+        pairwise(many, divergence=divergences.Sinkhorn(1.0, cost=doubled))
+
+
+def test_common_mass_moves_if_the_cost_is_no_metric():
+    """Two short steps cost less than one long one: the mass at 1 is pushed on, not jumped over."""
+    support = np.arange(3.0)
+    X = Measures.from_histograms([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], support)
+    squares = (support[:, None] - support) ** 2
+    W = divergences.Wasserstein(p=1, cost=squares)
+    assert_allclose(pairwise(X, divergence=W)[0, 1], 1.0)
+    assert_allclose((W.plan(X[0], X[1]) * W.plan_costs(X[0], X[1])).sum(), 1.0)
+
+
+def test_point_kernels_of_ones_own_are_refused_where_none_works():
+    with pytest.raises(InvalidParameterError, match=r"one of the point kernels of kermes\.ground here"):
+        divergences.Bhattacharyya(ground.KernelFunction(np.dot), 1.0)

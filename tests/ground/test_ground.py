@@ -1,13 +1,15 @@
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numba import njit
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
-from kermes import ground
+from kermes import divergences, ground
 from kermes.exceptions import InvalidParameterError
 
 rng = np.random.default_rng(0)
@@ -24,6 +26,7 @@ GROUNDS = [
     (ground.SqEuclidean(), lambda a, b: cdist(a, b, "sqeuclidean")),
     (ground.Binary(2.5), lambda a, b: 2.5 * (cdist(a, b) > 0)),
     (ground.Torus(1.5), torus),
+    (ground.Metric("chebyshev"), lambda a, b: cdist(a, b, "chebyshev")),
     (ground.Linear(), linear_kernel),
     (ground.Gaussian(gamma=0.3), lambda a, b: rbf_kernel(a, b, gamma=0.3)),
     (ground.Gaussian(sigma=2.0), lambda a, b: rbf_kernel(a, b, gamma=1 / 8)),
@@ -87,3 +90,98 @@ def test_costs_by_name_and_table():
 def test_bad_parameters(make, message):
     with pytest.raises(InvalidParameterError, match=message):
         make()
+
+
+def cosine(x, y):
+    return 1.0 - (x @ y.T) / np.outer(np.linalg.norm(x, axis=1), np.linalg.norm(y, axis=1))
+
+
+@njit
+def pairwise_manhattan(x, y):
+    return np.abs(x - y).sum()
+
+
+@dataclass(frozen=True)
+class Weighted(ground.Cost):
+    factor: float = 2.0
+
+    def between(self, x, y):
+        return self.factor * cdist(x, y)
+
+
+@dataclass(frozen=True)
+class Rational(ground.PointKernel):
+    characteristic = True
+
+    def between(self, x, y):
+        return 1.0 / (1.0 + cdist(x, y, "sqeuclidean"))
+
+
+def test_costs_of_ones_own():
+    assert_allclose(ground.as_cost(cosine)(x, y), cdist(x, y, "cosine"), atol=1e-14)
+    assert_allclose(ground.as_cost("cityblock")(x, y), cdist(x, y, "cityblock"))
+    assert_allclose(ground.as_cost(pairwise_manhattan)(x, y), cdist(x, y, "cityblock"))
+    assert_allclose(Weighted(3.0)(x), 3.0 * cdist(x, x))
+    assert ground.as_cost(cosine) == ground.CostFunction(cosine)
+    assert hash(ground.as_cost(cosine)) == hash(ground.CostFunction(cosine))
+    assert Weighted().with_params(factor=3.0) == Weighted(3.0)
+    table = ground.as_cost("cosine").table(x)
+    assert_array_equal(table, table.T)
+    assert not np.diagonal(table).any()
+
+
+def test_point_kernels_of_ones_own():
+    expected = 1.0 / (1.0 + cdist(x, y) ** 2)
+    assert_allclose(Rational()(x, y), expected)
+    assert_allclose(ground.as_point_kernel(Rational().between)(x, y), expected)
+    assert_allclose(Rational().diagonal(np.repeat(x, 40, axis=0)), np.ones(280))
+    assert ground.as_point_kernel(Rational()) == Rational()
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (
+            lambda: ground.as_cost(lambda x, y: 1.0)(x, y),
+            r"shape \(n, m\).*7 and 4 points its shape is \(\).*numba.njit",
+        ),
+        (lambda: ground.as_cost(lambda x, y: -cdist(x, y))(x, y), "must be at least 0; between x"),
+        (lambda: ground.as_cost(lambda x, y: np.full((7, 4), np.nan))(x, y), "finite numbers; between"),
+        (lambda: ground.as_cost(lambda x, y: 1.0 + cdist(x, y)).table(x), "must be 0 between equal points"),
+        (lambda: ground.as_cost(lambda x, y: np.maximum(x[:, :1] - y[:, 0], 0)).table(x), "must be symmetric"),
+        (lambda: ground.Matrix(1 - np.eye(2))(x), "between the bins of a support, not between points"),
+        (lambda: ground.as_cost(ground.Linear()), "`cost` must be one of"),
+        (lambda: ground.as_cost("mahalanobis"), "`cost` must be one of"),
+        (lambda: ground.as_point_kernel("gaussian"), "`ground` must be a point kernel"),
+        (lambda: ground.as_point_kernel(ground.Euclidean()), "`ground` must be a point kernel"),
+        (lambda: ground.as_point_kernel(lambda x, y: x @ (2 * y).T + x[:, :1]).table(x), "must be symmetric"),
+    ],
+)
+def test_what_is_wrong_with_a_function_is_said(use, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        use()
+
+
+def test_a_ground_without_a_formula_says_what_to_define():
+    class Empty(ground.Cost):
+        pass
+
+    with pytest.raises(TypeError, match=r"Empty must define between\(x, y\)"):
+        Empty()(x, y)
+
+
+def test_a_name_and_its_cost_make_equal_divergences():
+    for make in (divergences.Wasserstein, lambda **k: divergences.Sinkhorn(1.0, **k)):
+        by_name, by_value = make(cost="euclidean"), make(cost=ground.Euclidean())
+        assert by_name == by_value
+        assert hash(by_name) == hash(by_value)
+    assert divergences.Wasserstein(cost="torus").with_params(cost__period=24.0).cost == ground.Torus(24.0)
+    assert divergences.Wasserstein().with_params(cost="binary") == divergences.Wasserstein(cost=ground.Binary())
+
+
+def test_largest_cost_on_a_torus_is_no_rounding():
+    """The corners of a box of whole periods are one point."""
+    low, high = np.zeros(2), np.full(2, 2.0)
+    assert ground.Torus(1.0).largest(low, high) == np.sqrt(0.5)
+    assert ground.Euclidean().largest(low, high) == np.sqrt(8.0)
+    assert ground.Matrix(3 * (1 - np.eye(2))).largest(low, high) == 3.0

@@ -201,7 +201,7 @@ def kernel(text: str) -> Any:
     --------
     >>> from kermes.cli import _naming as naming
     >>> naming.kernel("wasserstein:p=1,length_scale=0.5,power=1")
-    Exponential(Wasserstein(p=1, cost='euclidean'), length_scale=0.5, power=1)
+    Exponential(Wasserstein(p=1, cost=Euclidean()), length_scale=0.5, power=1)
     >>> naming.kernel("igv:eta=0.1")
     IGV(eta=0.1, normalized=True, power=1)
     """

@@ -23,6 +23,8 @@ strict_core = njit(**OPTIONS, fastmath={"contract"})
 #: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
 #: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
 inline_core = njit(**OPTIONS, inline="always")
+#: For what takes a function of the user, which exists in this process only.
+uncached_core = njit(nogil=True, error_model="numpy")
 
 
 def drop_stale_cache(folder: Path) -> None:

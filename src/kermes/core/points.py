@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from .codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, TORUS
 from .exp import exp
-from .jit import tile_core
+from .ground_codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, TORUS
+from .jit import tile_core, uncached_core
 
 #: In place of a code: values are looked up in a table by the numbers of the points.
 TABLE = -1
@@ -167,3 +167,11 @@ def cost_block(code, params, x, y, out):
     """out[i, j] = c(x_i, y_j) between all points of (d, n) and (d, m)."""
     for i in range(x.shape[1]):
         cost_row(code, params, x, i, y, 0, y.shape[1], out[i])
+
+
+@uncached_core
+def pair_block(function, x, y, out):
+    """out[i, j] = function(x_i, y_j), a compiled function of two points, between all points of (n, d) and (m, d)."""
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            out[i, j] = function(x[i], y[j])

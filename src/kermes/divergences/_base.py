@@ -12,7 +12,7 @@ import numpy as np
 from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ..ground import PointKernel
+from ..ground import as_point_kernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
@@ -185,10 +185,10 @@ def require_same_dim(X: Measures, Y: Measures) -> None:
 
 
 def check_ground(ground: object) -> None:
-    """Refuse what is not a point kernel."""
-    if not isinstance(ground, PointKernel):
+    """Refuse what is not a point kernel that the compiled cores know."""
+    if as_point_kernel(ground).code is None:
         raise InvalidParameterError(
-            f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {ground!r}."
+            f"`ground` must be one of the point kernels of kermes.ground here; got {ground!r}, which is not compiled."
         )
 
 

@@ -88,7 +88,7 @@ def claims(dims: tuple[int, ...] = (1, 2)) -> list[Claimed]:
     >>> from kermes import divergences
     >>> row = divergences.claims()[0]
     >>> row.divergence, row.dim, row.claims.metric, row.negative_definite
-    (Wasserstein(p=1, cost='euclidean'), 1, True, 'yes for h <= 1, no for h >= 2')
+    (Wasserstein(p=1, cost=Euclidean()), 1, True, 'yes for h <= 1, no for h >= 2')
     """
     return [Claimed(divergence, dim, divergence.claims(dim)) for divergence in catalogue() for dim in dims]
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
-from ..ground import Cost, Matrix
+from ..ground import Cost, Ground
 from ..measures import Measure, Measures, as_measures
 from ._base import require_same_dim
 
@@ -32,11 +32,13 @@ class Rows(NamedTuple):
     offsets: IndexArray
 
 
-def common_support(X: Measures, Y: Measures) -> CommonSupport:
-    """Return the shared support of both collections, or the union of their atoms."""
+def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> CommonSupport:
+    """Return the shared support of both collections, or the union of their atoms if the ground knows them all."""
     if X.shares_support(Y):
         assert X.support is not None
         return CommonSupport(X.support.points, True)
+    if ground is not None and ground.size is not None:
+        raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
     pooled = X.points if X is Y else np.concatenate([X.points, Y.points])
     return CommonSupport(np.unique(pooled, axis=0), False)
 
@@ -84,53 +86,23 @@ def require_one_support(X: Measures, Y: Measures) -> None:
         )
 
 
-def check_cost_matrix(cost: Cost | Matrix, X: Measures) -> None:
-    """Refuse measures that do not live on the points of a cost matrix."""
-    if not isinstance(cost, Matrix):
-        return
-    size = len(np.asarray(cost.values))
-    if X.support is None:
-        raise UnsuitableDataError(
-            "a cost matrix needs measures on a shared support; make them with Measures.from_histograms or from_images."
-        )
-    if len(X.support.points) != size:
-        raise UnsuitableDataError(
-            f"the cost matrix is {size} x {size}, but the measures share a support of {len(X.support.points)} points; "
-            "give one row and column per point."
-        )
-
-
-def require_given(common: CommonSupport) -> None:
-    """Refuse two supports for one cost matrix."""
-    if not common.given:
-        raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
-
-
-def couple(mu: Measure, nu: Measure, cost: Cost | Matrix) -> tuple[Measures, Measures, CommonSupport]:
+def couple(mu: Measure, nu: Measure, cost: Cost) -> tuple[Measures, Measures, CommonSupport]:
     """Return two measures that the cost can compare as collections of one, and the points they share."""
     X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
     require_same_dim(X, Y)
-    check_cost_matrix(cost, X)
-    check_cost_matrix(cost, Y)
-    common = common_support(X, Y)
-    if isinstance(cost, Matrix):
-        require_given(common)
-    return X, Y, common
+    cost.check(X)
+    cost.check(Y)
+    return X, Y, common_support(X, Y, cost)
 
 
-def atom_costs(X: Measures, Y: Measures, common: CommonSupport, cost: Cost | Matrix) -> FloatArray:
+def atom_costs(X: Measures, Y: Measures, common: CommonSupport, cost: Cost) -> FloatArray:
     """Return the costs between all atoms of X and Y."""
-    if isinstance(cost, Matrix):
-        return np.asarray(cost.values)[np.ix_(atom_ids(X, *common), atom_ids(Y, *common))]
-    return np.asarray(cost(X.points, Y.points))
+    return cost.pick(common.points, atom_ids(X, *common), atom_ids(Y, *common))
 
 
-def cost_table(cost: Cost | Matrix, common: CommonSupport) -> FloatArray | None:
+def cost_table(cost: Cost, common: CommonSupport) -> FloatArray | None:
     """Return all costs between the points of a common support, or None if there are too many."""
-    if isinstance(cost, Matrix):
-        require_given(common)
-        return np.array(cost.values)
-    return cost(common.points) if len(common.points) <= LARGEST_TABLE else None
+    return cost.table(common.points) if cost.size is not None or len(common.points) <= LARGEST_TABLE else None
 
 
 def _locate(points: FloatArray, union: FloatArray) -> IndexArray:

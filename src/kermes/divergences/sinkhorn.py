@@ -12,12 +12,12 @@ from .._checks import choice, integer, positive, real
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.status import RETRY
-from ..exceptions import ConvergenceWarning
-from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
+from ..exceptions import ConvergenceWarning, UnsuitableDataError
+from ..ground import Cost, Euclidean, SqEuclidean, as_cost
 from ..measures import Measure, Measures, Support
 from ._base import Claims, Divergence, batches, empty_tile
 from ._plans import entropic
-from ._support import Rows, atom_costs, check_cost_matrix, common_support, cost_table, couple, sparse_rows
+from ._support import LARGEST_TABLE, Rows, atom_costs, common_support, cost_table, couple, sparse_rows
 
 __all__ = ["Sinkhorn"]
 
@@ -77,9 +77,11 @@ class Sinkhorn(Divergence):
     epsilon : float
         Strength of the entropy, in units of the cost: a few percent of the median cost between points is a fair start.
         Smaller is closer to exact transport, and slower.
-    cost : {'sqeuclidean', 'euclidean', 'binary', 'torus'}, ground cost, or array of shape (m, m)
-        Cost C of moving a unit of mass. An array holds the costs between the m points of a shared support. 'torus' has
-        period 1; for another use ``ground.Torus(period)``.
+    cost : ground cost, name, array of shape (m, m), or function
+        Cost C of moving a unit of mass. Names are 'sqeuclidean', 'euclidean', 'binary', 'torus' and those of SciPy's
+        distances such as 'cityblock'. A function takes points (n, d) and (m, d) and returns the (n, m) costs, or it is
+        compiled by Numba and takes two points. An array holds the costs between the m points of a shared support.
+        'torus' has period 1; for another use ``ground.Torus(period)``.
     value : {'transport', 'regularized', 'debiased'}
     tol : float
         Largest L1 error of the marginals of P: one is exact, the other off by at most this much.
@@ -109,7 +111,7 @@ class Sinkhorn(Divergence):
     """
 
     epsilon: float
-    cost: str | Cost | Matrix | FloatArray = "sqeuclidean"
+    cost: Any = SqEuclidean()
     value: str = "transport"
     tol: float = 1e-3
     max_iter: int = 10_000
@@ -119,14 +121,12 @@ class Sinkhorn(Divergence):
         choice(self.value, "value", ["transport", "regularized", "debiased"])
         real(self.tol, "tol", low=0.0, high=1.0, open_low=True)
         integer(self.max_iter, "max_iter", low=1)
-        cost = as_cost(self.cost)
-        if isinstance(self.cost, (np.ndarray, list)):
-            object.__setattr__(self, "cost", cost)
+        object.__setattr__(self, "cost", as_cost(self.cost))
 
     @property
     def power(self) -> float:
         """The value is a squared distance for squared Euclidean cost, a distance for the others."""
-        return 2.0 if isinstance(as_cost(self.cost), SqEuclidean) else 1.0
+        return 2.0 if self.cost.squared else 1.0
 
     @property
     def biased(self) -> bool:
@@ -141,23 +141,29 @@ class Sinkhorn(Divergence):
     def claims(self, dim: int) -> Claims:
         """Nothing is proved."""
         # A counterexample for one epsilon is one for all: scale the points.
-        scalable = isinstance(as_cost(self.cost), (Euclidean, SqEuclidean)) and self.value != "regularized"
+        scalable = isinstance(self.cost, (Euclidean, SqEuclidean)) and self.value != "regularized"
         return Claims(False, None, "entropic costs violate the triangle inequality", 2.0 if scalable else None)
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""
-        check_cost_matrix(as_cost(self.cost), X)
+        self.cost.check(X)
 
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Tabulate the costs of a small common support; use the axes of a pixel grid where that is cheaper."""
-        cost = as_cost(self.cost)
-        common = common_support(X, Y)
-        reach = _farthest(X, Y, cost)
+        cost = self.cost
+        common = common_support(X, Y, cost)
+        table = cost_table(cost, common)
+        if table is None and cost.code is None:
+            raise UnsuitableDataError(
+                f"the cost {cost!r} is not compiled: Sinkhorn needs a table of it, and `X` and `Y` have atoms at "
+                f"{len(common.points)} different points. Put them on a shared support of at most {LARGEST_TABLE} "
+                "points, or use divergences.Wasserstein."
+            )
+        reach = float(table.max()) if table is not None and cost.code is None else _farthest(X, Y, cost)
         steep = reach > STEEP * self.epsilon
         epsilon = float(self.epsilon)
         if self.value == "debiased" and reach > 0:
             epsilon = min(epsilon, LIMIT * reach)
-        table = cost_table(cost, common)
         if table is None:
             return _Route(None, False, None, None, steep, epsilon, {})
         separable = common.given and isinstance(cost, SqEuclidean) and _separates(X, Y)
@@ -217,9 +223,8 @@ class Sinkhorn(Divergence):
         array([[0.44, 0.06],
                [0.06, 0.44]])
         """
-        cost = as_cost(self.cost)
-        X, Y, common = couple(mu, nu, cost)
-        C = atom_costs(X, Y, common, cost)
+        X, Y, common = couple(mu, nu, self.cost)
+        C = atom_costs(X, Y, common, self.cost)
         plan = entropic(X.probabilities, Y.probabilities, C, float(self.epsilon), float(self.tol), int(self.max_iter))
         gap = float(np.abs(plan.sum(axis=0) - Y.probabilities).sum())
         if gap > max(float(self.tol), ROUNDING):
@@ -233,15 +238,14 @@ class Sinkhorn(Divergence):
 
     def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
         """Return the costs between the atoms of two measures; ``(plan * costs).sum()`` is the transport value."""
-        cost = as_cost(self.cost)
-        return atom_costs(*couple(mu, nu, cost), cost)
+        return atom_costs(*couple(mu, nu, self.cost), self.cost)
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """About 25 iterations over the block of costs; more when epsilon is small against the costs.
 
         Measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of which are small.
         """
-        reach = _farthest(X, Y, as_cost(self.cost)) / self.epsilon
+        reach = _farthest(X, Y, self.cost) / self.epsilon
         steepness = reach if self.power == 1.0 else reach**0.75
         return float(5.0 * X.sizes.mean() * Y.sizes.mean() * max(1.0, 0.016 * steepness))
 
@@ -292,8 +296,7 @@ class Sinkhorn(Divergence):
                 *kernels, left.weights, left.offsets, left.ids, right.weights, right.offsets, right.ids, *run, *ends
             )
         else:
-            cost = as_cost(self.cost)
-            assert isinstance(cost, Cost)
+            cost = self.cost
             sinkhorn_points.tile_points(
                 np.empty(0, dtype), A.coordinates, left.weights, left.offsets, B.coordinates, right.weights,
                 right.offsets, *run, cost.code, cost.params, *ends,
@@ -330,8 +333,7 @@ class Sinkhorn(Divergence):
                 rows, cols, *ends,
             )  # fmt: skip
         else:
-            cost = as_cost(self.cost)
-            assert isinstance(cost, Cost)
+            cost = self.cost
             sinkhorn_points.retry_points(
                 A.coordinates, left.weights, left.offsets, B.coordinates, right.weights, right.offsets,
                 rows, cols, cost.code, cost.params, *ends,
@@ -361,8 +363,7 @@ class Sinkhorn(Divergence):
             if A.route.table is not None:
                 sinkhorn_points.self_table(A.route.table, weights, offsets, A.rows.ids, rows, *ends)
             else:
-                cost = as_cost(self.cost)
-                assert isinstance(cost, Cost)
+                cost = self.cost
                 sinkhorn_points.self_points(A.coordinates, weights, offsets, rows, cost.code, cost.params, *ends)
             values[rows] = out
         return values
@@ -381,10 +382,8 @@ def _separates(X: Measures, Y: Measures) -> bool:
     return bool(height * width * (height + width) < 3.0 * X.sizes.mean() * Y.sizes.mean())
 
 
-def _farthest(X: Measures, Y: Measures, cost: Cost | Matrix) -> float:
+def _farthest(X: Measures, Y: Measures, cost: Cost) -> float:
     """Return an upper estimate of the largest cost: between the corners of the box around all points."""
-    if isinstance(cost, Matrix):
-        return float(np.asarray(cost.values).max())
     low = np.minimum(X.points.min(axis=0), Y.points.min(axis=0))
     high = np.maximum(X.points.max(axis=0), Y.points.max(axis=0))
-    return float(cost(low[None], high[None])[0, 0])
+    return cost.largest(low, high)

@@ -11,7 +11,7 @@ from .._checks import real
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..exceptions import InvalidParameterError
-from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
+from ..ground import Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import Claims, Divergence, empty_tile
@@ -21,11 +21,9 @@ from ._support import (
     Rows,
     atom_costs,
     atom_ids,
-    check_cost_matrix,
     common_support,
     cost_table,
     couple,
-    require_given,
     sparse_rows,
 )
 
@@ -77,8 +75,10 @@ class Wasserstein(Divergence):
     ----------
     p : float
         Order, at least 1.
-    cost : {'euclidean', 'binary', 'torus'}, ground cost, or array of shape (m, m)
-        Ground distance; it is raised to the power p. An array holds the distances between the m points of
+    cost : ground cost, name, array of shape (m, m), or function
+        Ground distance; it is raised to the power p. Names are 'euclidean', 'binary', 'torus' and those of SciPy's
+        distances such as 'cityblock'. A function takes points (n, d) and (m, d) and returns the (n, m) distances, or it
+        is compiled by Numba and takes two points. An array holds the distances between the m points of
         the support that histograms share. Costs C that are raised already, as in
         :math:`W_p^p = \min_T \sum_{ij} C_{ij} T_{ij}`, are passed as ``ground.Matrix.from_costs(C, p)``, and
         C = c (1 - I) as ``ground.Binary.from_cost(c, p)``.
@@ -91,7 +91,7 @@ class Wasserstein(Divergence):
     (Schoenberg); with binary cost for h <= p, because total variation is an :math:`L^1` distance; unknown
     elsewhere, and false in general for d >= 2. *Cost*: on the line :math:`O(n_i \log n_i)` once per measure and
     :math:`O(n_i + n_j)` per pair; the simplex takes about :math:`O(n^{2.5})`, a millisecond for 150 atoms.
-    For p = 1 on a shared support only the difference of both measures is transported.
+    For p = 1 and a metric on a shared support only the difference of both measures is transported.
 
     Examples
     --------
@@ -104,18 +104,16 @@ class Wasserstein(Divergence):
     """
 
     p: float = 2.0
-    cost: str | Cost | Matrix | FloatArray = "euclidean"
+    cost: Any = Euclidean()
 
     def __post_init__(self) -> None:
         real(self.p, "p", low=1.0)
-        cost = as_cost(self.cost)
-        if isinstance(cost, SqEuclidean):
+        object.__setattr__(self, "cost", as_cost(self.cost))
+        if self.cost.squared:
             raise InvalidParameterError(
                 "`cost` must be a distance, which is raised to the power p; 'sqeuclidean' is not one. "
                 "Use cost='euclidean' with p=2."
             )
-        if isinstance(self.cost, (np.ndarray, list)):
-            object.__setattr__(self, "cost", cost)
 
     @property
     def power(self) -> float:
@@ -124,36 +122,35 @@ class Wasserstein(Divergence):
 
     def claims(self, dim: int) -> Claims:
         """Metric always; of negative type p on the line for p <= 2, and for the binary cost."""
-        cost = as_cost(self.cost)
+        cost = self.cost
         # Where all powers below 2 are known, d^2 is that of a Hilbert space for p = 2 only.
         fails_at = 2.0 if self.p < 2 else None
-        if isinstance(cost, Euclidean) and dim == 1 and self.p <= 2:
+        if cost.absolute and dim == 1 and self.p <= 2:
             reason = "quantile functions embed isometrically in L^p (Schoenberg, p <= 2)"
             return Claims(True, float(self.p), reason, fails_at)
         if cost.uniform is not None:
             return Claims(True, float(self.p), "W_p^p is total variation, an L^1 distance (Schoenberg)", fails_at)
-        if isinstance(cost, Matrix):
-            return Claims(None, None, "depends on the matrix")
+        if not cost.metric:
+            return Claims(None, None, "depends on the cost")
+        if cost.code is None:
+            return Claims(True, None, "a metric; no embedding in a Hilbert space is known")
         return Claims(True, None, "a metric that does not embed in a Hilbert space", 2.0)
 
     def check(self, X: Measures) -> None:
         """A cost matrix needs measures on a shared support of its size."""
-        check_cost_matrix(as_cost(self.cost), X)
+        self.cost.check(X)
 
     def context(self, X: Measures, Y: Measures) -> _Route:
         """Choose the route: closed form where there is one."""
-        cost = as_cost(self.cost)
+        cost = self.cost
         if cost.uniform is not None:
-            common = common_support(X, Y)
-            if isinstance(cost, Matrix):
-                require_given(common)
-            return _Route("binary", common)
-        if X.dim == 1 and isinstance(cost, Euclidean):
+            return _Route("binary", common_support(X, Y, cost))
+        if X.dim == 1 and cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             aligned = X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all()
             return _Route("quantiles" if aligned else "line")
         network_simplex()  # says at once if POT is missing
-        common = common_support(X, Y)
+        common = common_support(X, Y, cost)
         table = cost_table(cost, common)
         return _Route("simplex", common, None if table is None else table**self.p)
 
@@ -187,9 +184,7 @@ class Wasserstein(Divergence):
             return out, None
         # Binary cost: all mass but min(mu, nu) moves, at the price scale^p.
         vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 1.0, out)
-        scale = as_cost(self.cost).uniform
-        assert scale is not None
-        return 0.5 * scale**p * out, None
+        return 0.5 * self.cost.uniform**p * out, None
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return an optimal plan between two measures.
@@ -219,7 +214,7 @@ class Wasserstein(Divergence):
         array([[0.25, 0.25, 0.  , 0.  ],
                [0.  , 0.  , 0.25, 0.25]])
         """
-        X, Y, common = couple(mu, nu, as_cost(self.cost))
+        X, Y, common = couple(mu, nu, self.cost)
         route = self.context(X, Y)
         (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
         if route.name == "binary":
@@ -235,14 +230,12 @@ class Wasserstein(Divergence):
 
         ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p.
         """
-        cost = as_cost(self.cost)
-        return np.asarray(atom_costs(*couple(mu, nu, cost), cost) ** self.p)
+        return np.asarray(atom_costs(*couple(mu, nu, self.cost), self.cost) ** self.p)
 
     def work(self, X: Measures, Y: Measures, context: Any) -> float:
         """Closed forms merge both measures; the simplex is a different matter."""
         merge = super().work(X, Y, context)
-        cost = as_cost(self.cost)
-        if cost.uniform is not None or (X.dim == 1 and isinstance(cost, Euclidean)):
+        if self.cost.uniform is not None or (X.dim == 1 and self.cost.absolute):
             return merge
         return 1e5 + 4.0 * float(merge**2.5)
 
@@ -261,10 +254,10 @@ class Wasserstein(Divergence):
         return out, codes
 
     def _pair(self, A: Rows, B: Rows, i: int, j: int) -> tuple[IndexArray, FloatArray, IndexArray, FloatArray]:
-        """Return the atoms to transport; for p = 1 what both measures have in common stays where it is."""
+        """Return the atoms to transport; for p = 1 and a metric what both have in common stays where it is."""
         left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
         a_ids, a, b_ids, b = A.ids[left], A.weights[left], B.ids[right], B.weights[right]
-        if self.p != 1:
+        if self.p != 1 or not self.cost.metric:
             return a_ids, a, b_ids, b
         ids = np.union1d(a_ids, b_ids)
         surplus = np.zeros(len(ids))
@@ -275,9 +268,7 @@ class Wasserstein(Divergence):
     def _costs(self, points: FloatArray, table: FloatArray | None, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
         if table is not None:
             return table[np.ix_(a_ids, b_ids)]
-        cost = as_cost(self.cost)
-        assert isinstance(cost, Cost)  # a matrix is always tabulated
-        return np.asarray(cost(points[a_ids], points[b_ids]) ** self.p)
+        return np.asarray(self.cost.pick(points, a_ids, b_ids) ** self.p)
 
 
 def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatArray) -> FloatArray:

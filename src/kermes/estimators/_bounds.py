@@ -11,7 +11,7 @@ from ..divergences import Divergence, GaussianWasserstein, Sinkhorn, Wasserstein
 from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, quantile_means
 from ..engine import Engine, pairwise
-from ..ground import Euclidean, SqEuclidean, as_cost
+from ..ground import Euclidean, SqEuclidean
 from ..measures import Measures
 
 __all__ = ["TransportBounds", "bounds_of"]
@@ -49,11 +49,11 @@ def _rule(divergence: Divergence, dim: int) -> Rule | None:
     exact potential, by duality. Both potentials range within the largest cost, and b - b' sums to 0, so that
     the value is at least W(a, b) - tol max(C). Single precision is worth 1e-5 more.
     """
-    if isinstance(divergence, Wasserstein) and isinstance(as_cost(divergence.cost), Euclidean) and dim > 1:
+    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, Euclidean) and dim > 1:
         return Rule(divergence.p, divergence.p, 0.0)
     if isinstance(divergence, Sinkhorn) and divergence.value == "transport":
         entropic = Rule(divergence.power, divergence.power, divergence.tol + 1e-5)
-        return entropic if isinstance(as_cost(divergence.cost), (Euclidean, SqEuclidean)) else None
+        return entropic if isinstance(divergence.cost, (Euclidean, SqEuclidean)) else None
     return None
 
 

@@ -20,7 +20,6 @@ from ..divergences._support import common_support
 from ..engine import pairwise
 from ..equivalence import inverse_squared_rho
 from ..exceptions import InvalidParameterError
-from ..ground import Matrix, as_cost
 from ..kernels import Exponential
 from ..measures import Measure, Measures, as_measures
 from ._measure_gp import MeasureGPRegressor, careful_l_bfgs
@@ -247,10 +246,7 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
             raise InvalidParameterError(f"`isotropic` must be True, False or None; got {self.isotropic!r}.")
         if not isinstance(self.noise, (bool, np.bool_)):
             raise InvalidParameterError(f"`noise` must be True or False; got {self.noise!r}.")
-        cost = as_cost(self.cost)
-        if isinstance(cost, Matrix):
-            return
-        Wasserstein(p=2, cost=cost)  # refuses costs that are not distances
+        Wasserstein(p=2, cost=self.cost)  # refuses costs that are not distances
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

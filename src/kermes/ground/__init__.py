@@ -1,28 +1,36 @@
 """Geometry between points: costs c(x, y) for transport, point kernels k(x, y) for everything else.
 
-Frozen objects with an integer ``code`` and an array ``params`` for the compiled cores, callable on two
-arrays of points for everybody else. Imports ``core`` (at call time), ``_checks`` and ``exceptions``.
+Both are frozen values, callable on two arrays of points, with one base: built-in ones have a ``code`` and ``params``
+for the compiled cores, those of your own define ``between(x, y)`` or are plain functions. Imports ``measures``,
+``_checks``, ``exceptions`` and, at call time, ``core``.
 
-Costs: :class:`Euclidean`, :class:`SqEuclidean`, :class:`Binary`, :class:`Torus`, :class:`Matrix`.
-Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`Laplacian`.
+Costs: :class:`Euclidean`, :class:`SqEuclidean`, :class:`Binary`, :class:`Torus`, :class:`Matrix`, :class:`Metric`
+(SciPy's distances), :class:`CostFunction`.
+Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`Laplacian`, :class:`KernelFunction`.
 """
 
 from __future__ import annotations
 
-from .costs import Binary, Cost, Euclidean, Matrix, SqEuclidean, Torus, as_cost
-from .kernels import Gaussian, Laplacian, Linear, PointKernel, Polynomial
+from ._base import Ground
+from ._costs import Binary, Cost, CostFunction, Euclidean, Matrix, Metric, SqEuclidean, Torus, as_cost
+from ._kernels import Gaussian, KernelFunction, Laplacian, Linear, PointKernel, Polynomial, as_point_kernel
 
 __all__ = [
     "Binary",
     "Cost",
+    "CostFunction",
     "Euclidean",
     "Gaussian",
+    "Ground",
+    "KernelFunction",
     "Laplacian",
     "Linear",
     "Matrix",
+    "Metric",
     "PointKernel",
     "Polynomial",
     "SqEuclidean",
     "Torus",
     "as_cost",
+    "as_point_kernel",
 ]

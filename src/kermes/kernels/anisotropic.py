@@ -9,9 +9,9 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._typing import ArrayLike, FloatArray
 from ..divergences import _plans
-from ..divergences._support import check_cost_matrix, common_support, dense_rows
+from ..divergences._support import common_support, dense_rows
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ..ground import Cost, Euclidean, Matrix, SqEuclidean, as_cost
+from ..ground import as_cost
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
@@ -77,7 +77,7 @@ class AnisotropicWasserstein(MeasureKernel):
     def __init__(
         self,
         rho: ArrayLike,
-        cost: str | Cost | Matrix | FloatArray = "binary",
+        cost: Any = "binary",
         rho_bounds: ArrayLike | str = (1e-5, 1e5),
     ) -> None:
         self.rho = rho
@@ -132,10 +132,10 @@ class AnisotropicWasserstein(MeasureKernel):
         if cost.uniform is not None:
             rates = rates * cost.uniform**2
             return np.asarray(np.exp(np.stack([-np.maximum(a - B, 0.0) @ rates for a in A])))
-        if isinstance(cost, SqEuclidean):
+        if cost.squared:
             raise InvalidParameterError("`cost` must be a distance, which is squared; use 'euclidean'.")
-        C = np.array(cost.values) if isinstance(cost, Matrix) else cost(points)
-        increasing = isinstance(cost, Euclidean) and points.shape[1] == 1
+        C = cost.table(points)
+        increasing = cost.absolute and points.shape[1] == 1
         values = np.empty((len(A), len(B)))
         for i, a in enumerate(A):
             for j, b in enumerate(B):
@@ -152,7 +152,7 @@ class AnisotropicWasserstein(MeasureKernel):
                 "Measures.from_histograms or from_images, X and Y with the same support."
             )
         common = common_support(X, other)
-        check_cost_matrix(as_cost(self.cost), X)
+        as_cost(self.cost).check(X)
         if len(common.points) != m:
             raise UnsuitableDataError(
                 f"`rho` has {m} entries, but the measures share a support of {len(common.points)} points; give one "

@@ -18,7 +18,7 @@ from .._typing import FloatArray
 from ..divergences import Wasserstein
 from ..divergences._simplex import network_simplex, transport_with_duals
 from ..exceptions import InvalidParameterError, NumericalError
-from ..ground import Euclidean, Matrix, as_cost
+from ..ground import Matrix, as_cost
 from ..measures import Measures
 
 __all__ = ["Euclid", "Line", "Squares", "Table", "Uniform", "transport_squares"]
@@ -136,22 +136,21 @@ class Table(Squares):
 def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
     """Return W_2^2 between weights on m points under a ground distance, in closed form where there is one."""
     cost = as_cost(cost)
-    if isinstance(cost, Matrix) and len(np.asarray(cost.values)) != m:
+    if cost.size not in (None, m):
         raise InvalidParameterError(
-            f"`cost` must be a table of {m} x {m} distances, one row for each weight; got {np.shape(cost.values)}."
+            f"`cost` must be a table of {m} x {m} distances, one row for each weight; got {(cost.size, cost.size)}."
         )
     if cost.uniform is not None:
         return Uniform(cost.uniform**2)
-    if isinstance(cost, Matrix):
-        return Table(np.asarray(cost.values) ** 2)
-    if points is None:
+    if points is None and cost.size is None:
         raise InvalidParameterError(
             f"`cost` {cost!r} needs to know where the points are; pass them as `support`, not their number."
         )
-    if isinstance(cost, Euclidean) and points.shape[1] == 1:
-        return Line(points[:, 0])
+    support = np.empty((m, 0)) if points is None else points  # a matrix needs no points
+    if cost.absolute and support.shape[1] == 1:
+        return Line(support[:, 0])
     Wasserstein(p=2, cost=cost)  # refuses costs that are not distances
-    return Table(cost(points) ** 2)
+    return Table(cost.table(support) ** 2)
 
 
 def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:

@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._checks import integer, positive, real
-from .._frozen import Frozen
-from .._typing import ArrayLike, FloatArray
-from ..core import codes
+from .._typing import FloatArray
+from ..core import ground_codes as codes
 from ..exceptions import InvalidParameterError
-from ._base import point_blocks
+from ._base import Ground, apply, symmetric
 
-__all__ = ["Gaussian", "Laplacian", "Linear", "PointKernel", "Polynomial"]
+__all__ = ["Gaussian", "KernelFunction", "Laplacian", "Linear", "PointKernel", "Polynomial", "as_point_kernel"]
 
 
-class PointKernel(Frozen):
-    """Base of the point kernels."""
+class PointKernel(Ground):
+    """Base of the point kernels; one of your own defines ``between(x, y)``, positive definite.
 
-    code: ClassVar[int]
-    #: Whether the mean embedding is injective, so that MMD is a metric.
-    characteristic: ClassVar[bool]
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from kermes import ground
+    >>> @dataclass(frozen=True)
+    ... class Cosine(ground.PointKernel):
+    ...     def between(self, x, y):
+    ...         return (x @ y.T) / np.outer(np.linalg.norm(x, axis=1), np.linalg.norm(y, axis=1))
+    >>> Cosine()([[1.0, 0.0]], [[2.0, 0.0], [0.0, 3.0]])
+    array([[1., 0.]])
+    """
 
-    @property
-    def params(self) -> FloatArray:
-        """Parameters for the compiled cores."""
-        return np.zeros(1)
-
-    def __call__(self, x: ArrayLike, y: ArrayLike | None = None) -> FloatArray:
-        """Return the (n, m) kernel values between points x (n, d) and y (m, d)."""
-        from ..core.points import kernel_block
-
-        a, b, block = point_blocks(x, y)
-        kernel_block(self.code, self.params, a, b, block)
-        return block
+    #: Whether the mean embedding is known to be injective, so that MMD is a metric.
+    characteristic: ClassVar[bool] = False
+    _noun: ClassVar[str] = "point kernel"
 
     def diagonal(self, x: FloatArray) -> FloatArray:
         """Return k(x_i, x_i) for points x (n, d)."""
-        return np.ones(len(x))
+        parts = np.array_split(x, max(1, len(x) // 64))
+        return np.concatenate([np.diagonal(self(part, part)) for part in parts])
+
+    def table(self, points: FloatArray) -> FloatArray:
+        """Return the (m, m) values between the points of a support; refuse a kernel that is not symmetric."""
+        table = self(points, points)
+        return table if self.code is not None else symmetric(table, self, self._noun)
+
+    @staticmethod
+    def _fill(code: int, params: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
+        from ..core.points import kernel_block
+
+        kernel_block(code, params, x, y, out)
 
 
 @dataclass(frozen=True)
 class Linear(PointKernel):
     """``k(x, y) = <x, y>``."""
 
-    code: ClassVar[int] = codes.LINEAR
+    code: ClassVar[Any] = codes.LINEAR
     characteristic: ClassVar[bool] = False
 
     def diagonal(self, x: FloatArray) -> FloatArray:
@@ -66,7 +78,7 @@ class Gaussian(PointKernel):
 
     sigma: float | None = None
     gamma: float | None = None
-    code: ClassVar[int] = codes.GAUSSIAN
+    code: ClassVar[Any] = codes.GAUSSIAN
     characteristic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -92,6 +104,10 @@ class Gaussian(PointKernel):
         """``[gamma]``."""
         return np.array([self.rate])
 
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return ones."""
+        return np.ones(len(x))
+
 
 @dataclass(frozen=True)
 class Polynomial(PointKernel):
@@ -108,7 +124,7 @@ class Polynomial(PointKernel):
     degree: int = 3
     coef0: float = 1.0
     gamma: float = 1.0
-    code: ClassVar[int] = codes.POLYNOMIAL
+    code: ClassVar[Any] = codes.POLYNOMIAL
     characteristic: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -136,7 +152,7 @@ class Laplacian(PointKernel):
     """
 
     gamma: float = 1.0
-    code: ClassVar[int] = codes.LAPLACIAN
+    code: ClassVar[Any] = codes.LAPLACIAN
     characteristic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -146,3 +162,37 @@ class Laplacian(PointKernel):
     def params(self) -> FloatArray:
         """``[gamma]``."""
         return np.array([float(self.gamma)])
+
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return ones."""
+        return np.ones(len(x))
+
+
+@dataclass(frozen=True)
+class KernelFunction(PointKernel):
+    """A point kernel from a function.
+
+    Parameters
+    ----------
+    function : callable
+        Takes points x (n, d) and y (m, d), and returns the (n, m) kernel values between them. One compiled by
+        ``numba.njit`` takes two points (d,) and returns one value. Kernels compare by the identity of their functions.
+    """
+
+    function: Callable[..., Any]
+
+    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Call the function."""
+        return apply(self.function, x, y)  # type: ignore[no-any-return]
+
+
+def as_point_kernel(ground: Any) -> PointKernel:
+    """Return a point kernel, or the point kernel that a function of two arrays of points is."""
+    if isinstance(ground, PointKernel):
+        return ground
+    if callable(ground) and not isinstance(ground, (Ground, type)):
+        return KernelFunction(ground)
+    raise InvalidParameterError(
+        f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0), or a function of two arrays of points; "
+        f"got {ground!r}."
+    )
