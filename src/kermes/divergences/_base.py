@@ -12,7 +12,7 @@ import numpy as np
 from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ..ground import as_point_kernel
+from ..ground import PointKernel, as_point_kernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
