@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,17 +11,31 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import jensenshannon
 from tests.oracles import shannon
 
-from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.divergences import JensenShannon, _smoothing
-from kermes.divergences import jensen_shannon as module
+from kermes import Engine, Measures, divergences, ground, kernels, pairwise
+from kermes.divergences import JensenShannon, _histograms, _smoothing
+from kermes.divergences._smoothing import Limits
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too many nodes for the interpreter")
 
 
-def distances(X, Y=None, smoothing=None, **options):
-    return pairwise(X, Y, divergence=JensenShannon(smoothing), engine=ENGINE, **options)
+@dataclass(frozen=True)
+class Limited(JensenShannon):
+    """With other limits, or a layout that is not the cheaper one."""
+
+    limits: Limits | None = None
+    dense_factor: float = 1.0
+
+    def route(self, X, Y):
+        if self.smoothing is None:
+            return _histograms.histogram_route(X, Y, self.dense_factor)
+        return _smoothing.smoothing_route(X, Y, self.sigma, self.limits)
+
+
+def distances(X, Y=None, smoothing=None, limits=None, **options):
+    divergence = JensenShannon(smoothing) if limits is None else Limited(smoothing, limits)
+    return pairwise(X, Y, divergence=divergence, engine=ENGINE, **options)
 
 
 def gaussian(sigma):
@@ -28,9 +43,13 @@ def gaussian(sigma):
 
 
 @pytest.fixture(params=["dense", "sparse"])
-def layout(request, monkeypatch):
-    monkeypatch.setattr(module, "DENSE_FACTOR", math.inf if request.param == "dense" else 0.0)
-    return request.param
+def layout(request):
+    """A divergence that takes one of the layouts."""
+    return Limited(dense_factor=math.inf if request.param == "dense" else 0.0)
+
+
+def measured(X, Y=None, divergence=None, **options):
+    return pairwise(X, Y, divergence=divergence, engine=ENGINE, **options)
 
 
 # -- histograms ---------------------------------------------------------------------------------
@@ -42,11 +61,10 @@ def test_agrees_with_scipy(layout):
     H[3] *= 1e-9
     H[4] *= 1e9
     X = Measures.from_histograms(H, np.arange(31))
-    route = JensenShannon().context(X, X)
-    assert route.dense == (layout == "dense")
+    assert type(layout.route(X, X)) is (_histograms.Dense if layout.dense_factor else _histograms.Sparse)
     expected = [[jensenshannon(p, q) for q in H] for p in H]
-    assert_allclose(distances(X), expected, rtol=1e-12, atol=1e-12)
-    assert_allclose(distances(X[:4], X[2:]), np.array(expected)[:4, 2:], rtol=1e-12, atol=1e-12)
+    assert_allclose(measured(X, divergence=layout), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(measured(X[:4], X[2:], layout), np.array(expected)[:4, 2:], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("spread", [10**9, 10**6, 10**3, 2])
@@ -61,17 +79,17 @@ def test_nearly_equal_histograms_keep_their_relative_accuracy(layout, spread):
         x = Fraction(p - q, p + q)
         J += Fraction(p + q, 2**42) * sum(x ** (2 * n) / (n * (2 * n - 1)) for n in range(1, 6))
     X = Measures.from_histograms([base, other], np.arange(16))
-    assert_allclose(distances(X)[0, 1], math.sqrt(J), rtol=1e-12)
+    assert_allclose(measured(X, divergence=layout)[0, 1], math.sqrt(J), rtol=1e-12)
 
 
 def test_new_mass_of_a_nearly_equal_histogram_counts(layout):
     X = Measures.from_histograms([[1.0, 0.0], [1.0, 1e-12]], [0.0, 1.0])
-    assert_allclose(distances(X, squared=True)[0, 1], 0.5e-12 * math.log(2), rtol=1e-9)
+    assert_allclose(measured(X, divergence=layout, squared=True)[0, 1], 0.5e-12 * math.log(2), rtol=1e-9)
 
 
 def test_closed_forms(layout):
     X = Measures.from_histograms([[1, 0, 0, 0], [0, 0, 0, 7], [1, 1, 0, 0], [2, 2, 0, 0]], np.arange(4))
-    J = distances(X, squared=True)
+    J = measured(X, divergence=layout, squared=True)
     assert_allclose(J[0, 1], math.log(2), rtol=1e-15)
     assert_allclose(J[0, 2], shannon.entropy([0.75, 0.25]) - math.log(2) / 2, rtol=1e-14)
     assert J[2, 3] == 0.0
@@ -80,10 +98,8 @@ def test_closed_forms(layout):
 def test_concentration_is_the_entropy(layout):
     H = np.array([[1.0, 3.0, 0.0], [2.0, 2.0, 4.0], [0.0, 5.0, 0.0]])
     X = Measures.from_histograms(H, np.arange(3))
-    D = JensenShannon()
-    assert_allclose(D.concentration(X), [shannon.entropy(h / h.sum()) for h in H], atol=1e-15)
-    A = D.prepare(X, D.context(X, X))
-    both = D.mean_values(A, A, np.arange(3), np.arange(3), False)
+    assert_allclose(layout.concentration(X), [shannon.entropy(h / h.sum()) for h in H], atol=1e-15)
+    both = -np.log(kernels.Semigroup(layout, normalized=False)(X))
     mixed = [[shannon.entropy((p / p.sum() + q / q.sum()) / 2) for q in H] for p in H]
     assert_allclose(both, mixed, atol=1e-14)
 
@@ -200,13 +216,12 @@ def test_far_apart_is_ln_2():
 
 
 @pytest.mark.parametrize("dim", [1, pytest.param(2, marks=compiled), pytest.param(4, marks=compiled)])
-def test_a_common_shift_does_not_matter(dim, clouds, monkeypatch):
-    monkeypatch.setattr(_smoothing, "SOBOL_POWERS", (11, 11))
-    monkeypatch.setattr(_smoothing, "SOBOL_TOLERANCE", 1.0)
+def test_a_common_shift_does_not_matter(dim, clouds):
+    limits = Limits(sobol=1.0, powers=(11, 11))
     X = clouds(5, dim)
     shifted = Measures.from_samples([m.points + 512.0 for m in X], [m.weights for m in X])
-    expected = distances(X, smoothing=gaussian(0.7))
-    assert_allclose(distances(shifted, smoothing=gaussian(0.7)), expected, atol=1e-9)
+    expected = distances(X, smoothing=gaussian(0.7), limits=limits)
+    assert_allclose(distances(shifted, smoothing=gaussian(0.7), limits=limits), expected, atol=1e-9)
 
 
 @compiled
@@ -218,44 +233,39 @@ def test_sobol_values_do_not_depend_on_the_order_or_the_splitting_of_atoms(cloud
 
 
 @compiled
-def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds, monkeypatch):
+def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds):
     X = clouds(6, 2)
-    D = JensenShannon(gaussian(0.4))
     lattice = distances(X, smoothing=gaussian(0.4), squared=True)
-    assert isinstance(D.context(X, X), _smoothing.Lattice)
-    monkeypatch.setattr(_smoothing, "_fits", lambda *_: False)
-    assert isinstance(D.context(X, X), _smoothing.Sobol)
-    assert_allclose(distances(X, smoothing=gaussian(0.4), squared=True), lattice, atol=5e-3)
+    assert isinstance(JensenShannon(gaussian(0.4)).route(X, X), _smoothing.Lattice)
+    entries = JensenShannon(gaussian(0.4)).route(X, X).prepare(X).layout.values.size
+    small = Limited(gaussian(0.4), Limits(entries=entries - 1))
+    assert isinstance(small.route(X, X), _smoothing.Sobol)
+    assert_allclose(measured(X, divergence=small, squared=True), lattice, atol=5e-3)
 
 
-def test_what_fits_is_counted_in_entries(clouds, monkeypatch):
+def test_what_fits_is_counted_in_entries(clouds):
     X = clouds(6, 2)
-    lattice = JensenShannon(gaussian(0.4)).context(X, X)
-    entries = _smoothing.smooth(X, lattice).values.size
+    lattice = JensenShannon(gaussian(0.4)).route(X, X)
+    entries = lattice.prepare(X).layout.values.size
     for limit, fits in ((entries, True), (entries - 1, False), (300, False)):
-        monkeypatch.setattr(_smoothing, "LARGEST", limit)
-        assert _smoothing._fits([X], lattice) is fits
+        assert lattice.fits([X], limit) is fits
     endless = np.broadcast_to(0, 1 << 31)  # more blocks than numbers of 64 bits
-    assert _smoothing._fits([X], lattice._replace(axes=[endless, endless])) is False
+    assert replace(lattice, axes=[endless, endless]).fits([X], entries) is False
 
 
 @pytest.mark.parametrize("route", ["lattice", pytest.param("sobol", marks=compiled)])
-def test_unconverged_pairs_are_counted(route, clouds, monkeypatch):
+def test_unconverged_pairs_are_counted(route, clouds):
     X = clouds(4, 1) if route == "lattice" else clouds(4, 4)
-    monkeypatch.setattr(_smoothing, "LATTICE_TOLERANCE", 1e-12)
-    monkeypatch.setattr(_smoothing, "SOBOL_TOLERANCE", 1e-12)
-    monkeypatch.setattr(_smoothing, "SOBOL_POWERS", (8, 8))
+    limits = Limits(lattice=1e-12, sobol=1e-12, powers=(8, 8))
     with pytest.warns(ConvergenceWarning, match="did not reach their tolerance"):
-        _, info = distances(X, smoothing=gaussian(0.3), return_info=True)
+        _, info = distances(X, smoothing=gaussian(0.3), limits=limits, return_info=True)
     assert 0 < info.n_unconverged <= 12
     assert_array_equal(info.status == 1, info.status.T == 1)
 
 
-def test_crude_nodes_still_give_a_negative_definite_divergence(clouds, monkeypatch):
-    monkeypatch.setattr(_smoothing, "SOBOL_POWERS", (6, 6))
-    monkeypatch.setattr(_smoothing, "SOBOL_TOLERANCE", 1.0)
+def test_crude_nodes_still_give_a_negative_definite_divergence(clouds):
     X = clouds(12, 5)
-    J = distances(X, smoothing=gaussian(1.0), squared=True)
+    J = distances(X, smoothing=gaussian(1.0), limits=Limits(sobol=1.0, powers=(6, 6)), squared=True)
     centre = np.eye(12) - 1 / 12
     assert np.linalg.eigvalsh(-centre @ J @ centre).min() > -1e-12
     assert J.max() <= math.log(2) * (1 + 1e-12)

@@ -1,9 +1,15 @@
-"""Mixtures of equal Gaussians, exp(-rate |x - a|^2) summed over weighted atoms a, at nodes x."""
+"""Measures smoothed for the Jensen-Shannon divergence.
+
+Mixtures of equal Gaussians, exp(-rate |x - a|^2) summed over weighted atoms a, at nodes x.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from .._typing import FloatArray, IndexArray
 from .exp import exp
 from .jit import tile_core
 
@@ -11,30 +17,52 @@ from .jit import tile_core
 CHUNK = 1024
 
 
-@tile_core
-def fill_blocks(points, weights, offsets, owners, corners, origin, step, rate, reach, shape, places, first, out):
-    """Fill out[t] with the mixture of measure owners[first + t] at the nodes of its cubic block.
+class Lattice(NamedTuple):
+    """Cubic blocks of nodes: node l of the block with corner c stands at origin + step (c + l), 0 <= l < shape.
 
-    The node at (l_0, l_1, l_2) of a block stands at origin + step (corner + l) in the last dimensions of ``shape``;
-    the n-th node is written to out[t, places[n]]. An atom counts in the blocks that it reaches in every coordinate;
-    there at all nodes, so that a small move of an atom hardly ever changes where it ends.
+    ``shape`` has three entries, the first of them 1 in fewer dimensions; the n-th node of a block is written to
+    places[n]. A Gaussian exp(-rate |x|^2) ends at ``reach``.
     """
-    dim = points.shape[1]
+
+    origin: FloatArray
+    step: float
+    rate: float
+    reach: float
+    shape: IndexArray
+    places: IndexArray
+
+
+class Nodes(NamedTuple):
+    """Free nodes (d, N); the least squared distance of each to an atom, by which exponents are shifted; the rate."""
+
+    coordinates: FloatArray
+    shift: FloatArray
+    rate: float
+
+
+@tile_core
+def fill_blocks(lattice, atoms, owners, corners, out):
+    """Fill out[t] with the mixture of measure owners[t] at the nodes of the block with corner corners[t].
+
+    An atom counts in the blocks that it reaches in every coordinate; there at all nodes, so that a small move of an
+    atom hardly ever changes where it ends.
+    """
+    shape = lattice.shape
+    dim = atoms.coordinates.shape[0]
     lead = 3 - dim
     width = out.shape[1]
     profile = np.ones((3, np.max(shape)))
     total = np.empty(width)
     for t in range(out.shape[0]):
         total[:] = 0.0
-        owner = owners[first + t]
-        for a in range(offsets[owner], offsets[owner + 1]):
+        for a in range(atoms.offsets[owners[t]], atoms.offsets[owners[t] + 1]):
             near = True
             for d in range(dim):
                 inside = False
                 for k in range(shape[lead + d]):
-                    gap = origin[d] + step * (corners[first + t, d] + k) - points[a, d]
-                    inside = inside or abs(gap) <= reach
-                    profile[lead + d, k] = exp(-rate * gap * gap)
+                    gap = lattice.origin[d] + lattice.step * (corners[t, d] + k) - atoms.coordinates[d, a]
+                    inside = inside or abs(gap) <= lattice.reach
+                    profile[lead + d, k] = exp(-lattice.rate * gap * gap)
                 near = near and inside
                 if not near:
                     break
@@ -43,13 +71,13 @@ def fill_blocks(points, weights, offsets, owners, corners, origin, step, rate, r
             n = 0
             for k0 in range(shape[0]):
                 for k1 in range(shape[1]):
-                    scale = weights[a] * profile[0, k0] * profile[1, k1]
+                    scale = atoms.weights[a] * profile[0, k0] * profile[1, k1]
                     if scale > 0.0:
                         for k2 in range(shape[2]):
                             total[n + k2] += scale * profile[2, k2]
                     n += shape[2]
         for n in range(width):
-            out[t, places[n]] = total[n]
+            out[t, lattice.places[n]] = total[n]
 
 
 @tile_core
@@ -67,19 +95,20 @@ def nearest(nodes, points, out):
 
 
 @tile_core
-def mixtures(nodes, shift, points, weights, offsets, rows, rate, out):
+def mixtures(nodes, atoms, rows, out):
     """Fill out[i, k] = sum_a w_a exp(-rate (|x_k - a|^2 - shift[k])) over the atoms of measure i, for i in rows."""
+    x, y = nodes.coordinates, atoms.coordinates
     squared = np.empty(CHUNK)
     for i in rows:
-        for start in range(0, nodes.shape[1], CHUNK):
-            size = min(CHUNK, nodes.shape[1] - start)
+        for start in range(0, x.shape[1], CHUNK):
+            size = min(CHUNK, x.shape[1] - start)
             row = out[i, start : start + size]
-            low = shift[start : start + size]
+            low = nodes.shift[start : start + size]
             row[:] = 0.0
-            for a in range(offsets[i], offsets[i + 1]):
-                squared_distances(nodes, start, size, points, a, squared)
+            for a in range(atoms.offsets[i], atoms.offsets[i + 1]):
+                squared_distances(x, start, size, y, a, squared)
                 for k in range(size):
-                    row[k] += weights[a] * exp(-rate * (squared[k] - low[k]))
+                    row[k] += atoms.weights[a] * exp(-nodes.rate * (squared[k] - low[k]))
 
 
 @tile_core

@@ -4,50 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, StatusArray
-from ..core import status as codes
 from ..exceptions import InvalidParameterError
 from ..ground import Gaussian
 from ..measures import Measures
-from . import _smoothing
-from ._base import Claims, Divergence, empty_tile
-from ._smoothing import Blocks, Lattice, Sobol
-from ._support import (
-    CommonSupport,
-    common_support,
-    dense_rows,
-    require_finite_set,
-    require_one_support,
-    sparse_rows,
-)
+from ._base import Claims, Divergence, Tile
+from ._histograms import EntropyRoute, histogram_route
+from ._smoothing import smoothing_route
+from ._support import require_finite_set
 from .jensen import Jensen
 
 __all__ = ["JensenShannon"]
-
-#: Entries of a dense sum that cost as much as one of a sparse one (between 1.5 and 2 for 64 to 784 bins).
-DENSE_FACTOR = 1.75
-
-
-class _Route(NamedTuple):
-    """Where the atoms are numbered, and whether dense rows are the cheaper form."""
-
-    common: CommonSupport
-    dense: bool
-
-
-class _Sparse(NamedTuple):
-    """Measures as sorted distinct atoms, their probabilities p and p ln p; the entropies; the size of the support."""
-
-    ids: IndexArray
-    weights: FloatArray
-    terms: FloatArray
-    offsets: IndexArray
-    entropies: FloatArray
-    size: int
 
 
 @dataclass(frozen=True)
@@ -113,8 +83,13 @@ class JensenShannon(Jensen):
         return 0.0 if self.smoothing is None else math.sqrt(0.5 / self.smoothing.rate)
 
     @property
+    def estimates_error(self) -> bool:
+        """J of smoothed measures is an integral."""
+        return self.smoothing is not None
+
+    @property
     def error_estimate(self) -> Divergence | None:
-        """The estimated error of J, if it is an integral."""
+        """Transitional."""
         return None if self.smoothing is None else _Error(self.smoothing)
 
     def claims(self, dim: int) -> Claims:
@@ -126,69 +101,24 @@ class JensenShannon(Jensen):
         if self.smoothing is None:
             require_finite_set(X)
 
-    def context(self, X: Measures, Y: Measures) -> _Route | Lattice | Sobol:
-        """Number the atoms and choose a layout, or choose the nodes."""
-        if self.smoothing is not None:
-            return _smoothing.choose(X, Y, self.sigma)
-        require_one_support(X, Y)
-        common = common_support(X, Y)
-        return _Route(common, bool(len(common.points) <= DENSE_FACTOR * 0.5 * (X.sizes.mean() + Y.sizes.mean())))
-
-    def prepare(self, X: Measures, context: _Route | Lattice | Sobol) -> Blocks | _Sparse:
-        """Write each measure as a vector; compute its entropy."""
-        if not isinstance(context, _Route):
-            return _smoothing.smooth(X, context)
-        if context.dense:
-            values = dense_rows(X, *context.common)
-            numbers = np.zeros(len(X), dtype=np.int64)
-            return _smoothing.blocks(values, numbers, np.arange(len(X) + 1), values.shape[1] // 2)
-        from ..core import entropy
-
-        ids, weights, offsets = sparse_rows(X, *context.common)
-        terms = np.empty_like(weights)
-        entropy.terms(weights, terms)
-        return _Sparse(ids, weights, terms, offsets, -np.add.reduceat(terms, offsets[:-1]), len(context.common.points))
-
-    def values(self, A: Blocks | _Sparse) -> FloatArray:
-        """Return the entropy of each measure."""
-        return A.entropies
-
-    def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return the entropies of the means."""
-        apart = 0.5 * (A.entropies[rows][:, None] + B.entropies[cols][None])
-        return np.asarray(self.tile(A, B, rows, cols, triangle)[0] + apart)
-
-    def tile(  # type: ignore[override]  # a quadrature may fail to converge
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray | None]:
-        """Return J, by a formula that does not cancel where J is small."""
-        if isinstance(A, Blocks):
-            out, gap = _smoothing.divergence_tile(A, B, rows, cols, triangle)
-            late = gap > A.tolerance
-            return out, np.where(late, codes.UNCONVERGED, codes.OK) if late.any() else None
-        from ..core import entropy
-
-        out = empty_tile(rows, cols)
-        entropy.sparse_tile(
-            A.ids, A.weights, A.terms, A.offsets, rows, B.ids, B.weights, B.terms, B.offsets, cols,
-            A.size, triangle, out,
-        )  # fmt: skip
-        return out, None
-
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """A logarithm, about four operations, per bin or node."""
-        if self.smoothing is not None:
-            return 4.0 * _smoothing.nodes_per_pair(X, Y, self.sigma)
-        bins = math.inf if X.support is None else len(X.support.points)
-        return 4.0 * float(min(bins, X.sizes.mean() + Y.sizes.mean()))
+    def route(self, X: Measures, Y: Measures) -> EntropyRoute:
+        """Return the cheaper layout of histograms, or the nodes for smoothed measures."""
+        return histogram_route(X, Y) if self.smoothing is None else smoothing_route(X, Y, self.sigma)
 
 
-@dataclass(frozen=True)
 class _Error(JensenShannon):
-    """The estimated absolute error of J of smoothed measures, in place of J."""
+    """Transitional: the estimated errors in place of J."""
 
-    def tile(  # type: ignore[override]
-        self, A: Blocks, B: Blocks, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
-        """Return the differences between both parts of the nodes."""
-        return np.maximum(_smoothing.divergence_tile(A, B, rows, cols, triangle)[1], A.floor), None
+    def route(self, X: Measures, Y: Measures) -> EntropyRoute:
+        return _ErrorRoute(super().route(X, Y))
+
+
+class _ErrorRoute(EntropyRoute):
+    def __init__(self, inner: EntropyRoute) -> None:
+        self.inner = inner
+
+    def prepare(self, X: Measures) -> Any:
+        return self.inner.prepare(X)
+
+    def tile(self, *arguments: Any) -> Tile:
+        return Tile(np.asarray(self.inner.tile(*arguments).error))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes.core import entropy
+from kermes.core import jensen_shannon
 from kermes.core.jit import tile_core
 from kermes.core.log import log
 
@@ -21,7 +21,7 @@ def log_all(x, out):
 @tile_core
 def divided_all(p, q, out):
     for i in range(len(p)):
-        out[i] = entropy.divided(p[i], q[i])
+        out[i] = jensen_shannon.divided(p[i], q[i])
 
 
 def test_log_is_accurate_inside_a_reordering_loop():
