@@ -254,8 +254,8 @@ class Sobol(Quadrature):
         drawn = order[np.minimum(np.searchsorted(cumulated, uniform[:, 0] * cumulated[-1]), len(order) - 1)]
         at = np.ascontiguousarray((points[drawn] + sigma * ndtri(uniform[:, 1:])).T)
         shift, mean = np.empty(len(drawn)), np.empty((1, len(drawn)))
-        everything = np.array([0, len(weights)])
-        mixture = Atoms(np.array(points.T, order="C"), weights / cumulated[-1], everything)
+        offsets, ids = np.array([0, len(weights)]), np.zeros(len(weights), dtype=np.int64)
+        mixture = Atoms(np.array(points.T, order="C"), weights / cumulated[-1], offsets, ids)
         smoothing.nearest(at, mixture.coordinates, shift)
         nodes = smoothing.Nodes(at, shift, 0.5 / sigma**2)
         smoothing.mixtures(nodes, mixture, np.arange(1), mean)
