@@ -7,10 +7,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from kermes.core import small_gp
-from kermes.datasets import simplex_problem
-from kermes.papers.gpm import corrected, exponents
+from kermes.papers.gpm import corrected, exponents, small_gp
 from kermes.papers.gpm.data import LINE, authors_inputs
+from kermes.papers.gpm.problems import simplex_problem
 
 from .harness import Contest, Row, relative, timed
 
@@ -34,8 +33,8 @@ def gpm_likelihood() -> Row:
     def theirs() -> np.ndarray:
         with threadpool_limits(limits=1):
             for _ in range(100):
-                value, slope = peer.log_marginal_likelihood(theta[[1, 0, 2]], eval_gradient=True, clone_kernel=False)
-        return -np.append(value, slope[[1, 0, 2]])
+                value, gradient = peer.log_marginal_likelihood(theta[[1, 0, 2]], eval_gradient=True, clone_kernel=False)
+        return -np.append(value, gradient[[1, 0, 2]])
 
     name = "GP likelihood and gradient, 20 samples"
     return Contest(name, "scikit-learn", ours, theirs, 1000, 100, 5.0, 1e-6, relative).run()

@@ -8,7 +8,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from kermes import datasets, optimization, plot
+from kermes.papers.gpm.problems import SIMPLEX_PROBLEMS, simplex_problem
+from kermes.papers.gpm.regret import METHODS, draw_regrets, regret_curves
 
 from .harness import timed
 
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
     names = list(arguments)
     figure = names.pop(names.index("--figure") + 1) if "--figure" in names else None
     n_calls, n_seeds = FULL if "--full" in names else SMALL
-    names = [name for name in names if not name.startswith("--")] or list(datasets.SIMPLEX_PROBLEMS)
+    names = [name for name in names if not name.startswith("--")] or list(SIMPLEX_PROBLEMS)
     console = Console(width=150)
     columns = [n for n in SHOWN if n <= n_calls]
     table = Table(title=f"simple regret, median (quartiles) of {n_seeds} seeds")
@@ -31,11 +32,11 @@ def main(arguments: list[str]) -> int:
         table.add_column(column)
     drawn = {}
     for name in names:
-        problem = datasets.simplex_problem(name)
+        problem = simplex_problem(name)
         regrets = {}
-        for method, parts in optimization.METHODS.items():
+        for method, parts in METHODS.items():
             seconds, curves = timed(
-                lambda problem=problem, method=method, parts=parts: optimization.regret_curves(
+                lambda problem=problem, method=method, parts=parts: regret_curves(
                     problem, problem.minimum, problem.n_weights, methods={method: parts}, n_calls=n_calls,
                     n_seeds=n_seeds,
                 )
@@ -47,5 +48,5 @@ def main(arguments: list[str]) -> int:
         drawn[name] = regrets
     console.print(table)
     if figure:
-        plot.regret(drawn).savefig(figure, dpi=150)
+        draw_regrets(drawn).savefig(figure, dpi=150)
     return 0

@@ -15,21 +15,26 @@ Gaussian process predicts the value and says how sure it is. Here we check that 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from kermes import EquivalentWassersteinGP, Measures, datasets, inspection, plot
+from kermes import EquivalentWassersteinGP, Measures, inspection, plot
 
 rng = np.random.default_rng(0)
-problem = datasets.simplex_problem("problem02")
+
+
+def wave(weights):
+    """Return the true values."""
+    x = 4.8 * weights[:, 0] + 2.7
+    return np.sin(x) + np.sin(10 * x / 3)
 
 
 def observe(n):
     """Return n random mixtures and noisy values there."""
     weights = rng.dirichlet(np.ones(2), size=n)
-    return Measures.from_histograms(weights, [0.0, 1.0]), problem(weights) + rng.normal(0.0, 0.2, size=n)
+    return Measures.from_histograms(weights, [0.0, 1.0]), wave(weights) + rng.normal(0.0, 0.2, size=n)
 
 
 X, y = observe(40)
 model = EquivalentWassersteinGP(random_state=0).fit(X, y)
-plot.SimplexDisplay.from_estimator(model, X, y, truth=problem)
+plot.SimplexDisplay.from_estimator(model, X, y, truth=wave)
 
 # %%
 # Is the uncertainty calibrated? Of 1000 new observations, as many should lie within each interval as it promises.
@@ -47,9 +52,8 @@ print(f"standard deviation of the noise: {model.noise_:.2f} learned, 0.20 true")
 # -----------------
 # A corner of the triangle is all mass at one point. The process is sure near observations, and less so between them.
 
-bird = datasets.simplex_problem("bird")
 weights = rng.dirichlet(np.ones(3), size=60)
-X, y = Measures.from_histograms(weights, [0.0, 1.0, 2.0]), bird(weights)
+X, y = Measures.from_histograms(weights, [0.0, 1.0, 2.0]), np.sin(6 * weights[:, 0]) * np.cos(4 * weights[:, 1])
 model = EquivalentWassersteinGP(noise=False, random_state=0).fit(X, y)
 plot.SimplexDisplay.from_estimator(model, X, y)
 plt.show()

@@ -21,7 +21,7 @@ def test_expected_improvement_is_the_integral(xi):
         assert_allclose(got, max(value, 0.0), rtol=1e-6, atol=1e-14)
 
 
-def test_expected_improvement_has_a_slope_where_it_underflows():
+def test_expected_improvement_has_a_gradient_where_it_underflows():
     """z = -40, -1e3, -1e6: the logarithm keeps its order and stays finite."""
     std = np.full(5, 1.0)
     mean = np.array([-10.0, 40.0, 1e3, 9.999e3, 1e6])

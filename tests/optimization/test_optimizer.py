@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes import datasets, ground
+from kermes import ground
 from kermes.exceptions import EvaluationError, InvalidParameterError
 from kermes.optimization import (
-    EquivalentSurrogate,
     EuclideanSurrogate,
     ExpectedImprovement,
     LowerConfidenceBound,
@@ -16,6 +15,8 @@ from kermes.optimization import (
     WassersteinSurrogate,
     minimize_on_simplex,
 )
+from kermes.papers.gpm.problems import simplex_problem
+from kermes.papers.gpm.surrogate import EquivalentSurrogate
 
 QUICK = {"uniform": WassersteinSurrogate(n_restarts=0), "euclidean": EuclideanSurrogate(n_restarts=0)}
 
@@ -55,7 +56,7 @@ def test_the_question_maximises_the_acquisition(m, cost, acquisition):
 
 @pytest.mark.parametrize(("problem", "name"), [("problem13", "uniform"), ("problem15", "euclidean")])
 def test_minima_of_the_paper(problem, name):
-    problem = datasets.simplex_problem(problem)
+    problem = simplex_problem(problem)
     found = minimize_on_simplex(problem, 2, 18, surrogate=QUICK[name], random_state=0)
     assert found.value - problem.minimum < 0.02
     assert found.value == found.values.min() == found.best_so_far[-1]

@@ -7,7 +7,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from kermes import Measures, ground
-from kermes.optimization import EquivalentSurrogate, EuclideanSurrogate, WassersteinSurrogate
+from kermes.optimization import EuclideanSurrogate, WassersteinSurrogate
+from kermes.papers.gpm.surrogate import EquivalentSurrogate
 
 Z = np.array([[0.0], [1.0], [3.0]])
 SURROGATES = {
@@ -46,11 +47,11 @@ def test_gradients_against_differences(name):
     A, y = evaluations()
     posterior = SURROGATES[name].fit(A, y, Z, True, 0)
     new, _ = evaluations(6, 2)
-    at, h = posterior.predict_with_slopes(new), 1e-6
+    at, h = posterior.predict_with_gradients(new), 1e-6
     for along in ([1.0, -1.0, 0.0], [0.3, 0.7, -1.0]):
         (up, up_std), (down, down_std) = (posterior.predict(new + s * h * np.array(along)) for s in (1, -1))
-        assert_allclose(at.mean_slopes @ along, (up - down) / (2 * h), rtol=1e-4, atol=1e-5)
-        assert_allclose(at.std_slopes @ along, (up_std - down_std) / (2 * h), rtol=1e-4, atol=1e-5)
+        assert_allclose(at.mean_gradient @ along, (up - down) / (2 * h), rtol=1e-4, atol=1e-5)
+        assert_allclose(at.std_gradient @ along, (up_std - down_std) / (2 * h), rtol=1e-4, atol=1e-5)
 
 
 def test_the_euclidean_surrogate_is_scikit_learns_process():
@@ -81,14 +82,14 @@ def test_constant_values_and_close_points_are_no_trouble(name):
     assert (std > 0).all()
     close = np.concatenate([A, A + 1e-9 * np.array([1.0, -1.0, 0.0])])
     posterior = SURROGATES[name].fit(close, np.tile(np.arange(6.0), 2), Z, False, 0)
-    at = posterior.predict_with_slopes(close)
+    at = posterior.predict_with_gradients(close)
     assert all(np.isfinite(part).all() for part in at)
     assert (at.std > 0).all()
 
 
-def test_slopes_in_the_unit_of_the_posterior():
+def test_gradients_in_the_unit_of_the_posterior():
     A = np.random.default_rng(0).dirichlet(np.ones(3), size=6)
     squares = WassersteinSurrogate().fit(A, A[:, 0], None, False, 0).squares
-    values, slopes = squares.with_slopes(A[:2], A)
+    values, gradients = squares.with_gradients(A[:2], A)
     assert_allclose(squares(A[:2], A), values)
-    assert_allclose(squares.slopes(A[:2], A), slopes)
+    assert_allclose(squares.gradients(A[:2], A), gradients)

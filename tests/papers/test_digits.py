@@ -5,7 +5,7 @@ import pytest
 
 from kermes import datasets
 from kermes.papers import _digits
-from kermes.papers._common import Store
+from kermes.papers._paper import Run
 
 
 @pytest.fixture
@@ -91,26 +91,26 @@ def test_forms_of_igv_differ_by_their_diagonal_and_power(images):
 
 def test_results_are_kept_for_each_sampling_and_column(images, tmp_path):
     said = []
-    store = Store(tmp_path)
-    plan = {"images": 3, "threshold": 8, "points": [3, 4], "samplings": 2, "splits": 2}
+    run = Run({}, {}, {}, tmp_path, said.append)
+    sizes = {"images": 3, "threshold": 8, "points": [3, 4], "samplings": 2, "splits": 2}
 
     def grams(drawn):
         return {"overlap": drawn.pixels @ drawn.pixels.T}
 
-    found = _digits.against_points("curve", plan, grams, store, said.append)
+    found = _digits.against_points(run, "curve", sizes, grams)
     assert found["mean"].keys() == {"overlap"}
     assert list(found["mean"]["overlap"]) == ["3", "4"]
     assert len(said) == 4
-    assert _digits.against_points("curve", plan | {"points": [4]}, grams, store, said.append)["mean"] == {
+    assert _digits.against_points(run, "curve", sizes | {"points": [4]}, grams)["mean"] == {
         "overlap": {"4": found["mean"]["overlap"]["4"]}
     }
     assert len(said) == 4
     grid = {"images": 3, "threshold": 8, "points": [3, 5], "splits": 2, "etas": [0.01, 0.1], "sigmas": [0.1, 0.3, 0.5]}
-    cells = _digits.surface("surface", grid, store, said.append)
+    cells = _digits.surface(run, "surface", grid)
     assert np.shape(cells["mean"]["k-IGV"]) == (2, 3)
     best = cells["best"]["k-IGV"]
     i, j = grid["etas"].index(best["eta"]), grid["sigmas"].index(best["sigma"])
     assert best["error"] == cells["mean"]["k-IGV"][i][j] == np.min(cells["mean"]["k-IGV"])
     assert len(said) == 7
-    assert _digits.surface("surface", grid, store, said.append) == cells
+    assert _digits.surface(run, "surface", grid) == cells
     assert len(said) == 7

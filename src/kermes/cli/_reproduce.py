@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..papers import KEYS, load
+from ..papers import KEYS, get_paper
 
 
 @click.command()
@@ -38,13 +38,13 @@ def reproduce(key: str, quick: bool, full: bool, output: Path | None, only: tupl
     size = "full" if full else "quick"
     folder = output or Path(f"kermes-{key}-{size}")
     console = Console()
-    paper = load(key)
-    known = (*paper.PIECES, *getattr(paper, "OPTIONAL", ()))
+    paper = get_paper(key)
+    known = [*paper.pieces, *paper.optional]
     only = tuple(part for listed in only for part in listed.split(","))
     unknown = set(only) - set(known)
     if unknown:
         raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(known)}.", param_hint="--only")
-    summary = paper.reproduce(size, folder, only or paper.PIECES, lambda line: console.print(line, highlight=False))
+    summary = paper.reproduce(size, folder, only or None, lambda line: console.print(line, highlight=False))
     console.print(KEYS[key], highlight=False)
     for title, header, rows in paper.tables(size, summary):
         table = Table(*header, title=title, title_justify="left")

@@ -28,13 +28,13 @@ uncached_core = njit(nogil=True, error_model="numpy")
 
 
 def drop_stale_cache(folder: Path) -> None:
-    """Delete Numba's cache beside the sources in ``folder`` if any of them has changed.
+    """Delete Numba's cache beside the sources in ``folder`` if any of them, or any core, has changed.
 
     Numba compares each file with its own cache only: after an edit of ``exp.py`` it would go on using
     the old exponential inside the compiled form of every caller, a silent wrong number.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for source in sorted(folder.glob("*.py")):
+    for source in sorted({*Path(__file__).parent.rglob("*.py"), *folder.rglob("*.py")}):
         digest.update(source.read_bytes())
     stamp = folder / "__pycache__" / "sources.digest"
     with contextlib.suppress(OSError):  # a read-only installation is never edited

@@ -17,7 +17,7 @@ from .._typing import AnyArray
 from ..exceptions import KermesError
 from ..measures import Measures
 
-__all__ = ["Images", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
+__all__ = ["Images", "find_folder", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +76,7 @@ def load_mnist(path: str | os.PathLike[str] | None = None, split: str = "train")
     split : 'train' or 'test'
     """
     stem = {"train": "train", "test": "t10k"}[choice(split, "split", ["train", "test"])]
-    folder = _find("mnist", f"{stem}-images-idx3-ubyte", path)
+    folder = find_folder("mnist", f"{stem}-images-idx3-ubyte", path)
     if folder is None:
         return _openml_mnist(split)
     images = read_idx(_plain_or_gz(folder / f"{stem}-images-idx3-ubyte"))
@@ -135,8 +135,33 @@ def _folders(name: str, path: str | os.PathLike[str] | None) -> Iterator[Path]:
     yield Path(__file__).parents[4] / "shared" / "data" / name  # beside a source checkout
 
 
-def _find(name: str, file: str, path: str | os.PathLike[str] | None) -> Path | None:
-    """Return the first folder that holds ``file`` (or its .gz); an explicit path must hold it."""
+def find_folder(name: str, file: str, path: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the folder of a data set that is not part of kermes; None if it is nowhere.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set: the sub-folder of ``KERMES_DATA`` that is looked into before ``KERMES_DATA`` itself.
+    file : str
+        A file that the folder must hold, as it is or with ``.gz``.
+    path : path, optional
+        The folder itself, instead of ``KERMES_DATA``.
+
+    Raises
+    ------
+    FileNotFoundError
+        ``path``, or the folder that ``KERMES_DATA`` names, does not hold the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kermes import datasets
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "table.csv").touch()
+    ...     datasets.find_folder("tables", "table.csv", folder) == Path(folder)
+    True
+    """
     for folder in _folders(name, path):
         if _plain_or_gz(folder / file).exists():
             return folder
@@ -151,7 +176,7 @@ def _find(name: str, file: str, path: str | os.PathLike[str] | None) -> Path | N
 
 
 def _require(name: str, file: str, path: str | os.PathLike[str] | None) -> Path:
-    folder = _find(name, file, path)
+    folder = find_folder(name, file, path)
     if folder is None:
         raise FileNotFoundError(f"{file} was not found; pass its folder as `path`, or set KERMES_DATA to it")
     return folder

@@ -16,7 +16,7 @@ from ._lssvm import LSSVMClassifier, LSSVMRegressor
 from ._lssvm_cv import LSSVMClassifierCV
 from ._map_points import MapPoints
 from ._matrices import DistanceMatrix, DistanceToKernel, KernelMatrix
-from ._measure_gp import MeasureGPRegressor
+from ._measure_gp import MeasureGPRegressor, careful_l_bfgs
 from ._neighbors import NearestMeasures, Search
 from ._streaming import StreamingLSSVMClassifier, StreamingLSSVMRegressor
 
@@ -34,5 +34,6 @@ __all__ = [
     "Search",
     "StreamingLSSVMClassifier",
     "StreamingLSSVMRegressor",
+    "careful_l_bfgs",
     "expected_failed_checks",
 ]

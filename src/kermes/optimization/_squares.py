@@ -1,8 +1,8 @@
 """Squared distances between weight vectors on one support, with their gradients in the first one.
 
-``Squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k); ``Squares.slopes(A, B)`` are
-(n, k, m). Transport costs are convex in the weights, with kinks; there a slope is one of their subgradients. Slopes are
-defined up to a constant, since weights add up to 1.
+``Squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k); ``Squares.gradients(A, B)``
+are (n, k, m). Transport costs are convex in the weights, with kinks; there a gradient is one of their subgradients.
+Gradients are defined up to a constant, since weights add up to 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..exceptions import InvalidParameterError, NumericalError
 from ..ground import Matrix, as_cost
 from ..measures import Measures
 
-__all__ = ["Euclid", "Line", "Squares", "Table", "Uniform", "transport_squares"]
+__all__ = ["EuclideanSquares", "LineSquares", "MatrixSquares", "Squares", "UniformSquares", "transport_squares"]
 
 
 class Squares(ABC):
@@ -32,16 +32,16 @@ class Squares(ABC):
         """Return the squared distances (n, k)."""
 
     @abstractmethod
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return their gradients in the rows of A, (n, k, m)."""
 
-    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both."""
-        return self(A, B), self.slopes(A, B)
+        return self(A, B), self.gradients(A, B)
 
 
 @dataclass(frozen=True)
-class Euclid(Squares):
+class EuclideanSquares(Squares):
     """``sum_i scale_i (a_i - b_i)^2``."""
 
     scale: FloatArray
@@ -51,13 +51,13 @@ class Euclid(Squares):
         root = np.sqrt(self.scale)
         return np.asarray(cdist(A * root, B * root, "sqeuclidean"))
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return ``2 scale (a - b)``."""
         return 2.0 * self.scale * (A[:, None] - B[None])
 
 
 @dataclass(frozen=True)
-class Uniform(Squares):
+class UniformSquares(Squares):
     """W_2^2 under the cost matrix c (1 - I): ``c/2 sum_i |a_i - b_i|``."""
 
     c: float
@@ -66,13 +66,13 @@ class Uniform(Squares):
         """Return the squared distances (n, k)."""
         return np.asarray(0.5 * self.c * cdist(A, B, "cityblock"))
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return ``c/2 sign(a - b)``, 0 where the weights are equal."""
         return 0.5 * self.c * np.sign(A[:, None] - B[None])
 
 
 @dataclass(frozen=True)
-class Line(Squares):
+class LineSquares(Squares):
     """W_2^2 on points z of the line."""
 
     z: FloatArray
@@ -81,7 +81,7 @@ class Line(Squares):
         """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2), A, B, self.z)
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the derivatives of the integral of (Q_a - Q_b)^2 over (0, 1), through the cumulative weights.
 
         Q_a is z_i between the cumulative weights F_{i-1} and F_i of a, so that F_i moves the integral by
@@ -100,7 +100,7 @@ class Line(Squares):
 
 
 @dataclass(frozen=True)
-class Table(Squares):
+class MatrixSquares(Squares):
     """W_2^2 under any table C of squared ground distances, by the network simplex."""
 
     C: FloatArray
@@ -109,18 +109,18 @@ class Table(Squares):
         """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the optimal potentials of the first measure."""
-        return self.with_slopes(A, B)[1]
+        return self.with_gradients(A, B)[1]
 
-    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both from one linear program for each pair.
 
         The value is the maximum of u a + v b over u_i + v_j <= C_ij: a maximiser u is a subgradient. The solver leaves
         u open where a has no mass; u_i = min_j C_ij - v_j over the atoms of b is feasible everywhere and no less.
         """
         solver = network_simplex()
-        values, slopes = np.empty((len(A), len(B))), np.empty((len(A), len(B), len(self.C)))
+        values, gradients = np.empty((len(A), len(B))), np.empty((len(A), len(B), len(self.C)))
         atoms = [(b[b > 0], np.ascontiguousarray(self.C[:, b > 0])) for b in B]
         for i, a in enumerate(A):
             rows = np.flatnonzero(a)
@@ -128,9 +128,9 @@ class Table(Squares):
                 _, _, v, code = transport_with_duals(solver, a[rows], b, costs[rows])
                 if code:
                     raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
-                slopes[i, j] = (costs - v).min(axis=1)
-                values[i, j] = slopes[i, j] @ a + v @ b
-        return np.maximum(values, 0.0), slopes
+                gradients[i, j] = (costs - v).min(axis=1)
+                values[i, j] = gradients[i, j] @ a + v @ b
+        return np.maximum(values, 0.0), gradients
 
 
 def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
@@ -141,16 +141,16 @@ def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
             f"`cost` must be a table of {m} x {m} distances, one row for each weight; got {(cost.size, cost.size)}."
         )
     if cost.uniform is not None:
-        return Uniform(cost.uniform**2)
+        return UniformSquares(cost.uniform**2)
     if points is None and cost.size is None:
         raise InvalidParameterError(
             f"`cost` {cost!r} needs to know where the points are; pass them as `support`, not their number."
         )
     support = np.empty((m, 0)) if points is None else points  # a matrix needs no points
     if cost.absolute and support.shape[1] == 1:
-        return Line(support[:, 0])
+        return LineSquares(support[:, 0])
     Wasserstein(p=2, cost=cost)  # refuses costs that are not distances
-    return Table(cost.table(support) ** 2)
+    return MatrixSquares(cost.table(support) ** 2)
 
 
 def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:

@@ -59,7 +59,7 @@ class ExpectedImprovement(Acquisition):
 
     Notes
     -----
-    :meth:`worth` scores by log EI, which has the same order and a slope where EI itself underflows.
+    :meth:`worth` scores by log EI, which has the same order and a gradient where EI itself underflows.
 
     Examples
     --------

@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning as SearchWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Sum, WhiteKernel
 
 from .._checks import integer
 from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Wasserstein
-from ..estimators import EquivalentWassersteinGP, MeasureGPRegressor
-from ..estimators._measure_gp import careful_l_bfgs
+from ..estimators import MeasureGPRegressor, careful_l_bfgs
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
 from ..kernels import Exponential
 from ..measures import Measures
-from ._squares import Euclid, Squares, transport_squares
+from ._squares import EuclideanSquares, Squares, transport_squares
 
-__all__ = ["EquivalentSurrogate", "EuclideanSurrogate", "Posterior", "Surrogate", "WassersteinSurrogate"]
+__all__ = ["EuclideanSurrogate", "Posterior", "Surrogate", "WassersteinSurrogate"]
 
 #: Where length scales are looked for, in units of the median distance of the evaluations.
 LENGTHS = (1e-2, 1e2)
@@ -40,8 +39,8 @@ class Prediction(NamedTuple):
 
     mean: FloatArray
     std: FloatArray
-    mean_slopes: FloatArray
-    std_slopes: FloatArray
+    mean_gradient: FloatArray
+    std_gradient: FloatArray
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,26 @@ class Posterior:
     variance: float
     unit: float = 1.0
 
+    @classmethod
+    def of_weights(cls, evaluated: FloatArray, model: Any) -> Posterior:
+        """Return the posterior of a regression with a squared-exponential kernel of the weights themselves.
+
+        Parameters
+        ----------
+        evaluated : ndarray of shape (k, m)
+            Weights that the regression was fitted to.
+        model : GaussianProcessRegressor
+            Its kernel is ``ConstantKernel * RBF``, with one length scale or m of them, or that plus a ``WhiteKernel``.
+        """
+        variance, length = _fitted(model.kernel_)
+        scale = np.broadcast_to(1.0 / np.asarray(length) ** 2, evaluated.shape[1:])
+        return cls(evaluated, EuclideanSquares(scale), model, variance)
+
     def predict(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the standard deviation of the function at weights A (n, m)."""
         return self._moments(self._correlate(self.squares(A, self.evaluated)))[:2]
 
-    def predict_with_slopes(self, A: FloatArray) -> Prediction:
+    def predict_with_gradients(self, A: FloatArray) -> Prediction:
         r"""Return mean, standard deviation and their gradients.
 
         With :math:`k_j(a) = s\, e^{-d_j^2(a)/2}` and the matrix K of the evaluations, noise included,
@@ -82,12 +96,12 @@ class Posterior:
                   \nabla \mu = \sum_j (K^{-1} y)_j \nabla k_j, \quad
                   \nabla \sigma = -\sigma^{-1} \sum_j (K^{-1} k)_j \nabla k_j
         """
-        squares, slopes = self.squares.with_slopes(A, self.evaluated)
+        squares, gradients = self.squares.with_gradients(A, self.evaluated)
         k = self._correlate(squares)
         mean, std, solved = self._moments(k)
         by_mean = -0.5 * self._scale * k * self.model.alpha_
         by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
-        return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, slopes) for w in (by_mean, by_std)))
+        return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, gradients) for w in (by_mean, by_std)))
 
     @property
     def best(self) -> float:
@@ -138,11 +152,11 @@ class Surrogate(ABC):
             warnings.simplefilter("ignore", IllConditionedWarning)
             warnings.simplefilter("ignore", SearchWarning)
             unit = _unit(y)
-            return replace(self._fit(A, y / unit, points, noise, seed), unit=unit)
+            return replace(self.regress(A, y / unit, points, noise, seed), unit=unit)
 
     @abstractmethod
-    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
-        """Fit to values of size 1; the parameters are those of :meth:`fit`."""
+    def regress(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        """Fit to values of size 1: what a surrogate of one's own defines. The parameters are those of :meth:`fit`."""
 
     def check(self, points: FloatArray | None, m: int) -> None:
         """Refuse a support that the surrogate cannot work with."""
@@ -175,14 +189,15 @@ class WassersteinSurrogate(Surrogate):
         """Refuse a cost that does not fit the support."""
         transport_squares(self.cost, points, m)
 
-    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+    def regress(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        """Start from the median distance."""
         squares = transport_squares(self.cost, points, A.shape[1])
         median = median_distance(np.sqrt(squares(A, A)))
         bounds = (LENGTHS[0] * median, LENGTHS[1] * median)
         shape = Exponential(Wasserstein(p=2, cost=self.cost), median, length_scale_bounds=bounds)
         support = np.arange(float(A.shape[1])) if points is None else points
         model = _regression(shape, noise, self.n_restarts, seed).fit(Measures.from_histograms(A, support), y)
-        variance, length = _fitted(model.kernel_, noise)
+        variance, length = _fitted(model.kernel_)
         return Posterior(A, _Scaled(squares, 1.0 / length**2), model, variance)
 
 
@@ -200,44 +215,12 @@ class EuclideanSurrogate(Surrogate):
 
     n_restarts: int = 1
 
-    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
-        median = median_distance(np.sqrt(Euclid(np.ones(A.shape[1]))(A, A)))
+    def regress(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        """Start from the median distance."""
+        median = median_distance(np.sqrt(EuclideanSquares(np.ones(A.shape[1]))(A, A)))
         shape = RBF(median, (LENGTHS[0] * median, LENGTHS[1] * median))
         model = _regression(shape, noise, self.n_restarts, seed).fit(A, y)
-        variance, length = _fitted(model.kernel_, noise)
-        return Posterior(A, Euclid(np.full(A.shape[1], 1.0 / length**2)), model, variance)
-
-
-@dataclass(frozen=True)
-class EquivalentSurrogate(Surrogate):
-    r"""The equivalent Wasserstein process of Theorem 4 of `gpm`, :class:`kermes.EquivalentWassersteinGP`.
-
-    Parameters
-    ----------
-    cost : 'binary', 'euclidean', ground cost, or array of shape (m, m)
-        Of the interpretation; *the search does not depend on it.*
-    isotropic : bool, optional
-        One length scale, or one for each weight; see :class:`kermes.EquivalentWassersteinGP`.
-    n_restarts : int
-        Searches for hyperparameters from random ones, beside the one from the median distance.
-
-    Notes
-    -----
-    The kernel is the squared exponential of the weights, value for value. With one length scale this is
-    :class:`EuclideanSurrogate` under another name.
-    """
-
-    cost: Any = "binary"
-    isotropic: bool | None = None
-    n_restarts: int = 1
-
-    def _fit(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
-        support = np.arange(float(A.shape[1])) if points is None else points
-        process = EquivalentWassersteinGP(self.cost, self.isotropic, noise, self.n_restarts, random_state=seed)
-        model = process.fit(Measures.from_histograms(A, support), y).gp_
-        variance, length = _fitted(model.kernel_, noise)
-        scale = np.broadcast_to(1.0 / np.asarray(length) ** 2, A.shape[1:])
-        return Posterior(A, Euclid(scale), model, variance)
+        return Posterior.of_weights(A, model)
 
 
 @dataclass(frozen=True)
@@ -251,14 +234,14 @@ class _Scaled(Squares):
         """Return the squared distances (n, k)."""
         return self.factor * self.squares(A, B)
 
-    def slopes(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return their gradients in the rows of A, (n, k, m)."""
-        return self.factor * self.squares.slopes(A, B)
+        return self.factor * self.squares.gradients(A, B)
 
-    def with_slopes(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both."""
-        values, slopes = self.squares.with_slopes(A, B)
-        return self.factor * values, self.factor * slopes
+        values, gradients = self.squares.with_gradients(A, B)
+        return self.factor * values, self.factor * gradients
 
 
 def _unit(y: FloatArray) -> float:
@@ -281,7 +264,7 @@ def _regression(shape: Any, noise: bool, n_restarts: int, seed: int) -> MeasureG
     )
 
 
-def _fitted(kernel: Any, noise: bool) -> tuple[float, Any]:
+def _fitted(kernel: Any) -> tuple[float, Any]:
     """Return the variance and the length scale of a fitted kernel."""
-    process = kernel.k1 if noise else kernel
+    process = kernel.k1 if isinstance(kernel, Sum) else kernel
     return float(process.k1.constant_value), process.k2.length_scale

@@ -1,15 +1,18 @@
-"""The papers behind kermes, one folder each, through the public API only.
+"""The papers behind kermes, one folder each, through the public names of kermes only.
 
-A folder holds ``run.py`` with a function ``reproduce(size, folder)``, ``config.toml`` with all sizes and grids, and
-``expected.json`` with the published numbers and the ones measured here. ``kermes reproduce KEY`` runs it.
+A folder holds ``run.py`` with a :class:`~kermes.papers.Paper` named ``PAPER``, ``config.toml`` with all sizes and
+grids, ``expected.json`` with the published numbers and the ones measured here, and everything that only this
+reproduction needs: ``kwd`` simulates CT slices and measures their texture, ``gpm`` has test functions on the simplex,
+the theorems, the procedure of the authors and the random numbers of R. ``kermes reproduce KEY`` runs it.
 """
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
 
-__all__ = ["KEYS", "load"]
+from ._paper import Paper
+
+__all__ = ["KEYS", "Paper", "get_paper"]
 
 #: Papers that can be reproduced, with their titles.
 KEYS = {
@@ -21,6 +24,7 @@ KEYS = {
 }
 
 
-def load(key: str) -> ModuleType:
-    """Return the module of a paper, which has ``reproduce(size, folder)``."""
-    return importlib.import_module(f"kermes.papers.{key}.run")
+def get_paper(key: str) -> Paper:
+    """Return a paper by its key."""
+    paper: Paper = importlib.import_module(f"kermes.papers.{key}.run").PAPER
+    return paper

@@ -54,9 +54,9 @@ def curves(found: dict[str, Any], marked: float | None = None, label: str = "") 
     figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
     for (name, errors), line in zip(found["mean"].items(), ("-", "--", "-.", ":"), strict=False):
         points = np.array([int(count) for count in errors])
-        means, deviations = np.array(list(errors.values())), np.array(list(found["deviation"][name].values()))
+        means, stds = np.array(list(errors.values())), np.array(list(found["std"][name].values()))
         (drawn,) = axis.plot(points, means, line, label=name)
-        axis.fill_between(points, means - deviations, means + deviations, color=drawn.get_color(), alpha=0.15, lw=0)
+        axis.fill_between(points, means - stds, means + stds, color=drawn.get_color(), alpha=0.15, lw=0)
     if marked is not None:
         axis.axhline(marked, color="0.4", lw=0.8)
         place: dict[str, Any] = {

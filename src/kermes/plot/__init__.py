@@ -3,7 +3,7 @@
 Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.plot(ax)`` draws again, ``ax_`` and
 ``figure_`` are where. Nothing is shown. The functions are short forms of the displays of their files and return axes
 or a figure. ``_heatmap`` · ``_gram`` · ``_spectrum`` · ``_dendrogram`` · ``_transport`` · ``_eigenfunctions`` ·
-``_pca`` · ``_ternary`` · ``_map`` · ``_contributions`` · ``_regret``; ``_display``, ``_axes`` and ``_classes`` have
+``_pca`` · ``_ternary`` · ``_map`` · ``_contributions``; ``_display``, ``_axes`` and ``_classes`` have
 what they share. Imports ``inspection`` and everything below.
 """
 
@@ -16,7 +16,6 @@ from ._gram import GramDisplay, gram
 from ._heatmap import HeatmapDisplay, heatmap
 from ._map import MapDisplay
 from ._pca import WeightedPCADisplay, weighted_pca
-from ._regret import regret
 from ._spectrum import SpectrumDisplay
 from ._ternary import SimplexDisplay
 from ._transport import TransportPlanDisplay
@@ -36,6 +35,5 @@ __all__ = [
     "eigenfunctions",
     "gram",
     "heatmap",
-    "regret",
     "weighted_pca",
 ]

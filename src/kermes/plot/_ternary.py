@@ -54,13 +54,14 @@ class SimplexDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from kermes import EquivalentWassersteinGP, Measures, datasets, plot
-    >>> problem = datasets.simplex_problem("xiong")
+    >>> from kermes import EquivalentWassersteinGP, Measures, plot
+    >>> def wave(weights):
+    ...     return np.sin(6.0 * weights[:, 0])
     >>> a = np.linspace(0.0, 1.0, 8)
     >>> weights = np.column_stack([a, 1 - a])
-    >>> X, y = Measures.from_histograms(weights, [0.0, 1.0]), problem(weights)
+    >>> X, y = Measures.from_histograms(weights, [0.0, 1.0]), wave(weights)
     >>> model = EquivalentWassersteinGP(random_state=0).fit(X, y)
-    >>> display = plot.SimplexDisplay.from_estimator(model, X, y, truth=problem)
+    >>> display = plot.SimplexDisplay.from_estimator(model, X, y, truth=wave)
     """
 
     names: list[str]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import datasets
-from ..._typing import FloatArray
+from .._paper import FloatArray
 from . import authors, exponents
 from .data import authors_inputs, bird_inputs
+from .problems import simplex_problem
 from .r_random import RRandom
 
 __all__ = ["VARIANTS", "bird_as_run", "bird_with_costs", "failures_of_variant"]
@@ -27,7 +27,7 @@ def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]
     """Return whether the fit stops, for each number of samples on its own; None where there are not as many."""
     exponent, is_sorted = VARIANTS[variant]
     A, random = _distinct(run)
-    y = datasets.simplex_problem(problem)(A)
+    y = simplex_problem(problem)(A)
     failed: list[bool | None] = []
     for n in samples:
         if n > len(A) or not authors.has_bounds(y[:n]):
@@ -41,14 +41,14 @@ def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]
 
 def bird_as_run(samples: list[int]) -> list[bool]:
     """Return whether the fit stops with the cost matrix of the authors, which their transport solver refuses."""
-    m = datasets.simplex_problem("bird").n_weights
+    m = simplex_problem("bird").n_weights
     return [AUTHORS_COST.shape != (m, m)] * len(samples)
 
 
 def bird_with_costs(run: int, samples: list[int]) -> list[bool]:
     """Return whether the fit stops with costs of the right size, inputs drawn uniformly; once stopped, always."""
     A, random = bird_inputs(run), RRandom(run)
-    y = datasets.simplex_problem("bird")(A)
+    y = simplex_problem("bird")(A)
     failed: list[bool] = []
     for n in samples:
         stopped = bool(failed and failed[-1])

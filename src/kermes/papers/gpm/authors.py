@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from ..._linalg import few_threads
-from ..._typing import FloatArray
-from ...datasets import simplex_problem
+from .._paper import FloatArray
 from . import exponents
 from .data import authors_inputs, test_inputs
+from .problems import simplex_problem
 from .r_random import RRandom
 
 __all__ = ["Fit", "first_failure", "fit", "has_bounds", "log_likelihoods", "predict", "rmse_of_run"]
@@ -66,7 +65,7 @@ def fit(F: FloatArray, y: FloatArray, random: RRandom, symmetric: bool = True) -
     symmetric : bool
         Whether F is; otherwise no nugget is looked for.
     """
-    from ...core import unguarded_gp
+    from . import unguarded_gp
 
     q, most = F.shape[2], float(y.var(ddof=1))
     lower, upper = np.append(np.full(q, SCALES[0]), LEAST_VARIANCE), np.append(np.full(q, SCALES[1]), most)
@@ -79,23 +78,18 @@ def fit(F: FloatArray, y: FloatArray, random: RRandom, symmetric: bool = True) -
         return value, gradient.copy()
 
     best = None
-    with few_threads(len(y)):
-        for _ in range(RESTARTS):
-            start = np.append(random.uniform(q, *SCALES), random.uniform(1, LEAST_VARIANCE, most))
-            nugget[0] = 0.0
-            try:
-                found: Any = optimize.minimize(
-                    objective,
-                    start,
-                    method="L-BFGS-B",
-                    jac=True,
-                    bounds=optimize.Bounds(lower, upper),
-                    options=OPTIONS,
-                )
-            except _Undefined:
-                return None
-            if best is None or found.fun < best.value:
-                best = Fit(found.x, float(nugget[0]), float(found.fun))
+    bounds = optimize.Bounds(lower, upper)
+    for _ in range(RESTARTS):
+        start = np.append(random.uniform(q, *SCALES), random.uniform(1, LEAST_VARIANCE, most))
+        nugget[0] = 0.0
+        try:
+            found: Any = optimize.minimize(
+                objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options=OPTIONS
+            )
+        except _Undefined:
+            return None
+        if best is None or found.fun < best.value:
+            best = Fit(found.x, float(nugget[0]), float(found.fun))
     return best
 
 
@@ -154,7 +148,7 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
 
 def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:
     """Return log-likelihoods over a grid of two length scales, variance 1; nan where they are undefined."""
-    from ...core import small_gp, unguarded_gp
+    from . import small_gp, unguarded_gp
 
     K = np.empty(F.shape[:2])
     values = np.empty((len(grid), len(grid)))

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from ... import datasets
-from ..._linalg import few_threads
-from ..._typing import FloatArray
-from ...estimators._measure_gp import careful_l_bfgs
+from ...estimators import careful_l_bfgs
+from .._paper import FloatArray
 from . import exponents
 from .data import authors_inputs, bird_inputs, test_inputs
+from .problems import simplex_problem
 
 __all__ = ["METHODS", "Fit", "fit", "methods_of", "predict", "scores_of_run", "theorem4_gap"]
 
@@ -42,23 +41,23 @@ class Fit(NamedTuple):
 
     logs: FloatArray
     mean: float
-    deviation: float
+    std: float
     value: float
 
 
 def methods_of(problem: str) -> list[str]:
     """Return the methods that differ from each other on a problem."""
-    return list(METHODS) if datasets.simplex_problem(problem).n_weights > 2 else ["SE", "WSE"]
+    return list(METHODS) if simplex_problem(problem).n_weights > 2 else ["SE", "WSE"]
 
 
 def fit(F: FloatArray, y: FloatArray, seed: int) -> Fit:
     """Return the process with the highest likelihood of five searches."""
-    from ...core import small_gp
+    from . import small_gp
 
     q = F.shape[2]
     bounds = np.log([SCALES] * q + [VARIANCE, NOISE])
-    mean, deviation = float(y.mean()), float(y.std()) or 1.0
-    z = (y - mean) / deviation
+    mean, std = float(y.mean()), float(y.std()) or 1.0
+    z = (y - mean) / std
     gradient = np.empty(q + 2)
 
     def objective(logs: FloatArray) -> tuple[float, FloatArray]:
@@ -66,26 +65,25 @@ def fit(F: FloatArray, y: FloatArray, seed: int) -> Fit:
 
     first = np.log([FIRST_START["scale"]] * q + [FIRST_START["variance"], FIRST_START["noise"]])
     drawn = np.random.default_rng(seed).uniform(bounds[:, 0], bounds[:, 1], (STARTS - 1, q + 2))
-    with few_threads(len(y)):
-        found = [careful_l_bfgs(objective, start, bounds) for start in (first, *drawn)]
+    found = [careful_l_bfgs(objective, start, bounds) for start in (first, *drawn)]
     logs, value = min(found, key=lambda pair: pair[1])
-    return Fit(logs, mean, deviation, value)
+    return Fit(logs, mean, std, value)
 
 
 def predict(F: FloatArray, cross: FloatArray, y: FloatArray, model: Fit) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of new observations; ``cross`` has shape (n_new, n, q)."""
-    from ...core import small_gp
+    from . import small_gp
 
     mean, variance = np.empty(len(cross)), np.empty(len(cross))
-    small_gp.predict(F, cross, (y - model.mean) / model.deviation, model.logs, mean, variance)
+    small_gp.predict(F, cross, (y - model.mean) / model.std, model.logs, mean, variance)
     noise = np.exp(model.logs[-1])
-    return model.mean + model.deviation * mean, model.deviation * np.sqrt(variance + noise)
+    return model.mean + model.std * mean, model.std * np.sqrt(variance + noise)
 
 
 def scores_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[list[float]]]:
     """Return RMSE, mean negative log predictive density and coverage of 95 % intervals, by method and size."""
     A, new = inputs(problem, run), test_inputs(problem)
-    f = datasets.simplex_problem(problem)
+    f = simplex_problem(problem)
     y, truth = f(A), f(new)
     found: dict[str, list[list[float]]] = {}
     for name in methods_of(problem):
@@ -101,16 +99,16 @@ def scores_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[li
 def theorem4_gap(problem: str, run: int, n: int) -> list[float]:
     """Return how far Theorem 4's kernel, and the mean of its process, are from those of the SE process."""
     A, new = inputs(problem, run)[:n], test_inputs(problem)[::13]
-    y = datasets.simplex_problem(problem)(A)
+    y = simplex_problem(problem)(A)
     F = exponents.se(A, A)
     model = fit(F, y, seed=1000 * run + n)
     scales, variance, noise = np.exp(model.logs[:-2]), np.exp(model.logs[-2]), np.exp(model.logs[-1])
     means, grams = [], []
     for exponent in (_se_sum, exponents.theorem4):
         K, k = (variance * np.exp(-0.5 * exponent(X, A, scales)) for X in (A, new))
-        means.append(model.deviation * (k @ np.linalg.solve(K + noise * np.eye(n), (y - model.mean) / model.deviation)))
+        means.append(model.std * (k @ np.linalg.solve(K + noise * np.eye(n), (y - model.mean) / model.std)))
         grams.append(K / variance)
-    return [float(np.abs(grams[0] - grams[1]).max()), float(np.abs(means[0] - means[1]).max() / model.deviation)]
+    return [float(np.abs(grams[0] - grams[1]).max()), float(np.abs(means[0] - means[1]).max() / model.std)]
 
 
 def inputs(problem: str, run: int) -> FloatArray:
@@ -122,8 +120,8 @@ def _se_sum(A: FloatArray, B: FloatArray, scales: FloatArray) -> FloatArray:
     return np.asarray((exponents.se(A, B) / scales**2).sum(axis=2))
 
 
-def _scores(mean: FloatArray, deviation: FloatArray, truth: FloatArray) -> list[float]:
-    gaps = (truth - mean) / deviation
-    density = 0.5 * gaps**2 + np.log(deviation) + 0.5 * np.log(2 * np.pi)
+def _scores(mean: FloatArray, std: FloatArray, truth: FloatArray) -> list[float]:
+    gaps = (truth - mean) / std
+    density = 0.5 * gaps**2 + np.log(std) + 0.5 * np.log(2 * np.pi)
     inside = np.abs(gaps) <= ndtri(0.5 * (1 + LEVEL))
     return [float(np.sqrt(np.mean((mean - truth) ** 2))), float(density.mean()), 100 * float(inside.mean())]

@@ -7,8 +7,8 @@ import csv
 import numpy as np
 
 from ... import datasets
-from ..._typing import FloatArray
-from ...datasets._images import _find
+from .._paper import FloatArray
+from .problems import simplex_problem
 from .r_random import RRandom
 
 __all__ = ["LINE", "NAMES", "authors_inputs", "bird_inputs", "read_reference", "seven_points", "test_inputs"]
@@ -59,7 +59,7 @@ def bird_inputs(run: int) -> FloatArray:
 def test_inputs(problem: str) -> FloatArray:
     """Return the regular grid on which the authors test: 50 points of the segment, 1275 of the triangle."""
     values = np.linspace(0, 1, GRID).round(2)
-    if datasets.simplex_problem(problem).n_weights == 2:
+    if simplex_problem(problem).n_weights == 2:
         return _segment(values)
     pairs = np.array([(x, y) for x in values for y in values if x + y <= 1.0 + 1e-9])
     return np.column_stack([pairs, np.maximum(1.0 - pairs.sum(axis=1), 0.0)])
@@ -70,7 +70,7 @@ def read_reference() -> dict[str, dict[str, list[float]]]:
 
     Empty without the file ``gp_on_measures/reference.csv`` in the data folder.
     """
-    folder = _find("gp_on_measures", "reference.csv", None)
+    folder = datasets.find_folder("gp_on_measures", "reference.csv")
     found: dict[str, dict[str, list[float]]] = {}
     if folder is None:
         return found

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ... import datasets
-from .._common import Store
+from .._paper import Numbers, Result, Run
 from . import ablations, authors, corrected, exponents, figures
 from .data import LINE, NAMES, read_reference, seven_points
-from .runs import Say, many
+from .problems import simplex_problem
+from .runs import many
 
 __all__ = ["ablation", "comparison", "figure6", "figure7", "figure8", "figure9", "figure10", "figure11", "figure12"]
-
-Settings = dict[str, Any]
-#: Numbers, and a function that draws them.
-Result = tuple[dict[str, Any], Callable[[], Any]]
 
 #: How the WSE matrix of Figures 6 and 7 may be filled; rows are sorted for the second.
 FILLINGS = ("mirrored", "mirrored, sorted", "symmetrised")
 
 
-def figure6(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure6(run: Run) -> Result:
     """Compute both likelihoods over a grid of two length scales; return where they are undefined."""
-    return _surfaces(settings, settings["nuggets"][0])
+    return _surfaces(run.settings, run.settings["nuggets"][0])
 
 
-def figure7(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure7(run: Run) -> Result:
     """Do the same with a nugget."""
-    return _surfaces(settings, settings["nuggets"][1])
+    return _surfaces(run.settings, run.settings["nuggets"][1])
 
 
-def figure8(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure8(run: Run) -> Result:
     """Take the best point of each surface; return its likelihood and the least eigenvalue of its matrix."""
-    A, y, grid, surfaces = _likelihoods(settings, settings["nuggets"][1])
+    A, y, grid, surfaces = _likelihoods(run.settings, run.settings["nuggets"][1])
     found, models = {}, {}
     for name, exponent in (("SE", exponents.se), ("mirrored", exponents.mirrored)):
         values = surfaces[name]
         i, j = np.unravel_index(np.nanargmax(values), values.shape)
-        models[name] = authors.Fit(np.array([grid[i], grid[j], 1.0]), settings["nuggets"][1], -float(values[i, j]))
+        models[name] = authors.Fit(np.array([grid[i], grid[j], 1.0]), run.settings["nuggets"][1], -float(values[i, j]))
         K = np.exp(-0.5 * exponent(A, A) @ (models[name].parameters[:2] ** -2))
         found[name] = {
             "scales": [float(grid[i]), float(grid[j])],
@@ -51,24 +46,24 @@ def figure8(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     return found, partial(figures.two_processes, A, y, models)
 
 
-def figure9(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure9(run: Run) -> Result:
     """Return the percentage of failed fits by problem and number of samples, and the published one."""
-    found = _failures(settings, sizes["failures"], store, say)
+    found = _failures(run, run.sizes["failures"])
     return found, partial(figures.failures, found)
 
 
-def figure10(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure10(run: Run) -> Result:
     """Return the same curves for targets as they are, and for centred targets."""
-    plain = _failures(settings, sizes["failures"], store, say)
-    centred = _failures(settings, sizes["centred"], store, say, centred=True)
+    plain = _failures(run, run.sizes["failures"])
+    centred = _failures(run, run.sizes["centred"], centred=True)
     found = {"as run": plain, "centred": centred}
     return found, partial(figures.stationarity, found)
 
 
-def figure11(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure11(run: Run) -> Result:
     """Return failures on the triangle: with the authors' cost matrix of two rows, and with one of three."""
-    samples = settings["samples"]
-    runs = many("bird", ablations.bird_with_costs, sizes["bird"], {"samples": samples}, settings, store, say)
+    samples = run.settings["samples"]
+    runs = many(run, "bird", ablations.bird_with_costs, run.sizes["bird"], samples=samples)
     found = {
         "samples": samples,
         "runs": len(runs),
@@ -79,52 +74,50 @@ def figure11(settings: Settings, sizes: Settings, store: Store, say: Say) -> Res
     return found, partial(figures.bird_failures, found)
 
 
-def figure12(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
-    """Return the errors of the procedure of the authors: mean, deviation and median by kernel and problem."""
-    count, samples = sizes["rmse"]["runs"], sizes["rmse"]["samples"]
+def figure12(run: Run) -> Result:
+    """Return the errors of the procedure of the authors: mean, standard deviation and median by kernel and problem."""
+    count, samples = run.sizes["rmse"]["runs"], run.sizes["rmse"]["samples"]
     errors = {}
     for problem in LINE:
-        arguments = {"problem": problem, "sizes": samples}
-        runs = many(f"rmse-{problem}", authors.rmse_of_run, count, arguments, settings, store, say)
+        runs = many(run, f"rmse-{problem}", authors.rmse_of_run, count, problem=problem, sizes=samples)
         errors[problem] = {
-            kernel: _moments(np.array([run[kernel] for run in runs], dtype=float)) for kernel in ("SE", "WSE")
+            kernel: _moments(np.array([one[kernel] for one in runs], dtype=float)) for kernel in ("SE", "WSE")
         }
     found = {"samples": samples, "runs": count, "errors": errors, "published": _published("rmse_mean", samples)}
     return found, partial(figures.errors, found)
 
 
-def ablation(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def ablation(run: Run) -> Result:
     """Return failures of the same optimiser with the kernel matrix filled in four ways."""
-    samples = settings["ablation"]
+    samples, count = run.settings["ablation"], run.sizes["ablation"]
     failed: dict[str, dict[str, list[float]]] = {}
     for problem in ("problem02", "xiong"):
         failed[problem] = {}
         for variant in ablations.VARIANTS:
-            arguments = {"problem": problem, "variant": variant, "samples": samples}
             name = f"ablation-{problem}-{variant.replace(', ', '-')}"
-            runs = many(name, ablations.failures_of_variant, sizes["ablation"], arguments, settings, store, say)
+            function = ablations.failures_of_variant
+            runs = many(run, name, function, count, problem=problem, variant=variant, samples=samples)
             failed[problem][variant] = _percent(runs)
-    found = {"samples": samples, "runs": sizes["ablation"], "failed": failed}
+    found = {"samples": samples, "runs": count, "failed": failed}
     return found, partial(figures.variants, found)
 
 
-def comparison(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def comparison(run: Run) -> Result:
     """Return errors, densities and coverage of the corrected procedure, and how far Theorem 4 is from SE."""
-    samples, count = sizes["corrected"]["samples"], sizes["corrected"]["runs"]
+    samples, count = run.sizes["corrected"]["samples"], run.sizes["corrected"]["runs"]
+    others = run.sizes["theorem4"]
     scores: dict[str, Any] = {}
     gaps: dict[str, list[float]] = {}
     for problem in NAMES:
-        arguments = {"problem": problem, "sizes": samples}
-        runs = many(f"corrected-{problem}", corrected.scores_of_run, count, arguments, settings, store, say)
-        scores[problem] = _summary({name: np.array([run[name] for run in runs]) for name in runs[0]})
-        arguments = {"problem": problem, "n": samples[-1]}
-        runs = many(f"theorem4-{problem}", corrected.theorem4_gap, sizes["theorem4"], arguments, settings, store, say)
+        runs = many(run, f"corrected-{problem}", corrected.scores_of_run, count, problem=problem, sizes=samples)
+        scores[problem] = _summary({name: np.array([one[name] for one in runs]) for name in runs[0]})
+        runs = many(run, f"theorem4-{problem}", corrected.theorem4_gap, others, problem=problem, n=samples[-1])
         gaps[problem] = np.max(runs, axis=0).tolist()
-    found = {"samples": samples, "runs": count, "scores": scores, "theorem4": gaps, "theorem4 runs": sizes["theorem4"]}
+    found = {"samples": samples, "runs": count, "scores": scores, "theorem4": gaps, "theorem4 runs": others}
     return found, partial(figures.comparison, found)
 
 
-def _surfaces(settings: Settings, nugget: float) -> Result:
+def _surfaces(settings: Numbers, nugget: float) -> Result:
     _, _, grid, surfaces = _likelihoods(settings, nugget)
     undefined = {name: 100 * float(np.isnan(values).mean()) for name, values in surfaces.items()}
     highest = {name: float(np.nanmax(values)) for name, values in surfaces.items()}
@@ -132,10 +125,10 @@ def _surfaces(settings: Settings, nugget: float) -> Result:
     return found, partial(figures.likelihoods, grid, {name: surfaces[name] for name in ("SE", "mirrored")})
 
 
-def _likelihoods(settings: Settings, nugget: float) -> tuple[Any, Any, Any, dict[str, Any]]:
+def _likelihoods(settings: Numbers, nugget: float) -> tuple[Any, Any, Any, dict[str, Any]]:
     """Return inputs, targets, length scales, and log-likelihoods by kernel; variance 1, nothing else is fitted."""
     A = seven_points()
-    y = datasets.simplex_problem("problem02")(A)
+    y = simplex_problem("problem02")(A)
     # Up to the largest difference of two weight vectors, in the norm of absolute values.
     grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
     surfaces = {"SE": authors.log_likelihoods(exponents.se(A, A), y, grid, nugget)}
@@ -147,13 +140,12 @@ def _likelihoods(settings: Settings, nugget: float) -> tuple[Any, Any, Any, dict
     return A, y, grid, surfaces
 
 
-def _failures(settings: Settings, count: int, store: Store, say: Say, centred: bool = False) -> dict[str, Any]:
-    samples = settings["centred" if centred else "samples"]
+def _failures(run: Run, count: int, centred: bool = False) -> dict[str, Any]:
+    samples = run.settings["centred" if centred else "samples"]
     failed = {}
     for problem in LINE:
-        arguments = {"problem": problem, "last": samples[-1], "centred": centred}
         name = f"{'centred' if centred else 'failures'}-{problem}"
-        first = many(name, authors.first_failure, count, arguments, settings, store, say)
+        first = many(run, name, authors.first_failure, count, problem=problem, last=samples[-1], centred=centred)
         failed[problem] = _percent([[stop is not None and n >= stop for n in samples] for stop in first])
     return {
         "samples": samples,
@@ -190,11 +182,11 @@ def _number(value: float) -> float | None:
 
 
 def _moments(errors: Any) -> dict[str, list[float | None]]:
-    """Return mean, deviation and median over the runs that ended, None where none did."""
+    """Return mean, standard deviation and median over the runs that ended, None where none did."""
     columns = [column[~np.isnan(column)] for column in errors.T]
     return {
         "mean": [float(c.mean()) if len(c) else None for c in columns],
-        "deviation": [float(c.std(ddof=1)) if len(c) > 1 else None for c in columns],
+        "std": [float(c.std(ddof=1)) if len(c) > 1 else None for c in columns],
         "median": [float(np.median(c)) if len(c) else None for c in columns],
         "ended": [len(c) for c in columns],
     }

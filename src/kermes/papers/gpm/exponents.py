@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray
+from .._paper import FloatArray
 
 __all__ = [
     "COST",

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import datasets
-from ..._typing import FloatArray
+from .._paper import FloatArray
 from . import authors, exponents
 from .data import LINE, NAMES
 from .pictures import BLUE, GREY, RED, panels, segment
+from .problems import simplex_problem
 
 __all__ = [
     "bird_failures",
@@ -68,7 +68,7 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
     """Figure 8: the processes of the highest likelihood, over distances from (0, 1): W_2 and Euclidean."""
     figure, axes = panels(1, 2, sharey=True)
     new = segment()
-    truth = datasets.simplex_problem("problem02")(new)
+    truth = simplex_problem("problem02")(new)
     distances = {"W_2": np.sqrt(exponents.COST * new[:, 0]), "Euclidean": np.sqrt(2.0) * new[:, 0]}
     known = {"W_2": np.sqrt(exponents.COST * A[:, 0]), "Euclidean": np.sqrt(2.0) * A[:, 0]}
     shown = {
@@ -79,9 +79,9 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
         axis.plot(distances[metric], truth, ":", color=GREY, label="f")
         for name, label, colour, line in curves:
             exponent = exponents.se if name == "SE" else exponents.mirrored
-            mean, deviation = _process(exponent(A, A), exponent(new, A), y, models[name])
+            mean, std = _process(exponent(A, A), exponent(new, A), y, models[name])
             axis.plot(distances[metric], mean, line, color=colour, label=label)
-            axis.fill_between(distances[metric], mean - deviation, mean + deviation, color=colour, alpha=0.15, lw=0)
+            axis.fill_between(distances[metric], mean - std, mean + std, color=colour, alpha=0.15, lw=0)
         axis.plot(known[metric], y, "k.", label="samples")
         axis.set(xlabel=f"${metric}$ distance from (0, 1)" if metric == "W_2" else "Euclidean distance from (0, 1)")
         axis.legend(frameon=False, fontsize=8)
@@ -102,10 +102,7 @@ def failures(found: dict[str, Any]) -> Any:
             values = found["published SE"][problem]
             axis.plot(samples, values, marker="s", color=BLUE, label="SE (Theorem 4), published", **published)
         axis.set(title=NAMES[problem])
-        axis.grid(alpha=0.3)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    _label(figure, axes, FAILED)
-    return figure
+    return _finished(figure, axes, FAILED)
 
 
 def stationarity(found: dict[str, Any]) -> Any:
@@ -118,10 +115,7 @@ def stationarity(found: dict[str, Any]) -> Any:
             values = curves["failed"][problem]
             axis.plot(curves["samples"], values, f"{mark}-", ms=4, color=colour, label=NAMES[problem])
         axis.set(title=f"{title}, {curves['runs']} runs")
-        axis.grid(alpha=0.3)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    _label(figure, axes, FAILED)
-    return figure
+    return _finished(figure, axes, FAILED)
 
 
 def bird_failures(found: dict[str, Any]) -> Any:
@@ -133,10 +127,7 @@ def bird_failures(found: dict[str, Any]) -> Any:
     axis.plot(found["samples"], found["cost of three rows"], "s--", ms=4, color=COLOURS[3], label=label)
     if found["published SE"] is not None:
         axis.plot(found["samples"], found["published SE"], ":", color=BLUE, label="SE (Theorem 4), published")
-    axis.grid(alpha=0.3)
-    axis.legend(frameon=False, fontsize=8)
-    _label(figure, axes, FAILED)
-    return figure
+    return _finished(figure, axes, FAILED)
 
 
 def errors(found: dict[str, Any]) -> Any:
@@ -146,17 +137,14 @@ def errors(found: dict[str, Any]) -> Any:
     for axis, problem in zip(axes.flat, LINE, strict=True):
         for kernel, colour, label in (("WSE", RED, "WSE"), ("SE", BLUE, "SE (Theorem 4)")):
             moments = found["errors"][problem][kernel]
-            mean, deviation = (np.array(moments[key], dtype=float) for key in ("mean", "deviation"))
+            mean, std = (np.array(moments[key], dtype=float) for key in ("mean", "std"))
             axis.plot(samples, mean, color=colour, label=f"{label}, {found['runs']} runs")
-            axis.fill_between(samples, mean - deviation, mean + deviation, color=colour, alpha=0.15, lw=0)
+            axis.fill_between(samples, mean - std, mean + std, color=colour, alpha=0.15, lw=0)
             if problem in found["published"]:
                 values = np.array(found["published"][problem][kernel], dtype=float)
                 axis.plot(samples, values, "o", mfc="none", color=colour, ms=4, label=f"{label}, published")
         axis.set(title=NAMES[problem], ylim=(0, None))
-        axis.grid(alpha=0.3)
-    axes[0, 0].legend(frameon=False, fontsize=7)
-    _label(figure, axes, "RMSE")
-    return figure
+    return _finished(figure, axes, "RMSE")
 
 
 def variants(found: dict[str, Any]) -> Any:
@@ -166,10 +154,7 @@ def variants(found: dict[str, Any]) -> Any:
         for (name, values), colour, mark in zip(curves.items(), COLOURS, MARKS, strict=True):
             axis.plot(found["samples"], values, f"{mark}-", mfc="none", ms=7, color=colour, label=name)
         axis.set(title=f"{NAMES[problem]}, {found['runs']} runs")
-        axis.grid(alpha=0.3)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    _label(figure, axes, FAILED)
-    return figure
+    return _finished(figure, axes, FAILED)
 
 
 def comparison(found: dict[str, Any]) -> Any:
@@ -180,11 +165,9 @@ def comparison(found: dict[str, Any]) -> Any:
             colour, mark = METHODS[name]
             axis.plot(found["samples"], scores["rmse"], f"{mark}-", ms=4, color=colour, label=name)
         axis.set(title=NAMES[problem], yscale="log")
-        axis.grid(alpha=0.3, which="both")
         axis.legend(frameon=False, fontsize=8)
     axes.flat[-1].set_axis_off()
-    _label(figure, axes, "mean RMSE")
-    return figure
+    return _finished(figure, axes, "mean RMSE")
 
 
 def _process(F: FloatArray, cross: FloatArray, y: FloatArray, model: authors.Fit) -> tuple[FloatArray, FloatArray]:
@@ -195,11 +178,16 @@ def _process(F: FloatArray, cross: FloatArray, y: FloatArray, model: authors.Fit
     return authors.predict(F, cross, y, model), np.sqrt(np.maximum(variance, 0.0))
 
 
-def _label(figure: Any, axes: Any, label: str) -> None:
+def _finished(figure: Any, axes: Any, label: str) -> Any:
+    """Return a figure of curves over the number of samples, with a grid, a legend and labels."""
     from matplotlib.ticker import MaxNLocator
 
+    for axis in axes.flat:
+        axis.grid(alpha=0.3, which="both")
+    axes[0, 0].legend(frameon=False, fontsize=8)
     for axis in axes[-1]:
         axis.set_xlabel(SAMPLES)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     for row in axes:
         row[0].set_ylabel(label)
+    return figure

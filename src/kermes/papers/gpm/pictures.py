@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ... import Measures, datasets, divergences, ground, pairwise
-from ..._typing import FloatArray
-from .._common import Store
+from ... import Measures, divergences, ground, pairwise
+from .._paper import FloatArray, Result, Run
 from .data import LINE, NAMES, test_inputs
-from .runs import Say
+from .problems import simplex_problem
 
 __all__ = ["figure1", "figure2", "figure3", "figure4", "figure5", "figureA1", "figureA2"]
-
-Settings = dict[str, Any]
-#: Numbers, and a function that draws them.
-Result = tuple[dict[str, Any], Callable[[], Any]]
 
 #: Colours that everybody can tell apart.
 GREY, RED, BLUE = "#7F7F7F", "#D55E00", "#0072B2"
@@ -28,28 +22,28 @@ DRAWN = 1001
 FAR, FARTHER = 2.0, 4.0
 
 
-def figure1(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure1(run: Run) -> Result:
     """Compare distances from (0.5, 0.5), binary cost, p = 1 and 2; return the largest ones."""
     return _distances(0.5, [(1, 1.0), (2, 1.0)])
 
 
-def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure2(run: Run) -> Result:
     """Do the same with a cost of 2."""
     return _distances(0.5, [(1, FAR), (2, FAR)])
 
 
-def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure3(run: Run) -> Result:
     """Compare distances from (0.1, 0.9), p = 2, costs 1 and 2."""
     return _distances(0.1, [(2, 1.0), (2, FAR)])
 
 
-def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure4(run: Run) -> Result:
     """Show problem 02 over the segment; return its least value."""
-    problem = datasets.simplex_problem("problem02")
+    problem = simplex_problem("problem02")
     return {"minimum": problem.minimum, "argmin": list(problem.argmin)}, _draw_function
 
 
-def figure5(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure5(run: Run) -> Result:
     """Show problem 02 against distances from (0, 1); return the largest distances."""
     A = segment()
     euclidean = _euclidean(A, 0.0)
@@ -61,16 +55,16 @@ def figure5(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     return found, partial(_draw_shapes, A, euclidean, wasserstein)
 
 
-def figureA1(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figureA1(run: Run) -> Result:
     """Show the four problems on the segment; return their least values, and by how much printed formulas differ."""
-    found: dict[str, Any] = {name: datasets.simplex_problem(name).minimum for name in LINE}
+    found: dict[str, Any] = {name: simplex_problem(name).minimum for name in LINE}
     return found | {"printed problem13 differs by": _printed13()}, _draw_problems
 
 
-def figureA2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figureA2(run: Run) -> Result:
     """Show Bird on the square and on the triangle; return its range there, and that of the printed formula."""
     A = test_inputs("bird")
-    computed, printed = datasets.simplex_problem("bird")(A), _printed_bird(A)
+    computed, printed = simplex_problem("bird")(A), _printed_bird(A)
     found = {
         "range": [float(computed.min()), float(computed.max())],
         "range of the printed formula": [float(printed.min()), float(printed.max())],
@@ -123,7 +117,7 @@ def _draw_function() -> Any:
     import matplotlib.pyplot as plt
 
     A = segment()
-    y = datasets.simplex_problem("problem02")(A)
+    y = simplex_problem("problem02")(A)
     figure = plt.figure(figsize=(5.2, 4.6), layout="constrained")
     axis: Any = figure.add_subplot(projection="3d")
     axis.plot(A[:, 0], A[:, 1], y, color=BLUE)
@@ -134,7 +128,7 @@ def _draw_function() -> Any:
 
 
 def _draw_shapes(A: FloatArray, euclidean: FloatArray, wasserstein: dict[float, FloatArray]) -> Any:
-    y = datasets.simplex_problem("problem02")(A)
+    y = simplex_problem("problem02")(A)
     figure, axes = panels(1, len(wasserstein), sharey=True)
     for axis, (cost, distances) in zip(axes.flat, wasserstein.items(), strict=True):
         axis.plot(euclidean, y, "--", color=GREY, label="Euclidean")
@@ -149,7 +143,7 @@ def _draw_problems() -> Any:
     A = segment()
     figure, axes = panels(2, 2)
     for axis, name in zip(axes.flat, LINE, strict=True):
-        axis.plot(A[:, 0], datasets.simplex_problem(name)(A), color=BLUE)
+        axis.plot(A[:, 0], simplex_problem(name)(A), color=BLUE)
         axis.set(title=NAMES[name], xlabel="$a_1$", ylabel="f")
     return figure
 
@@ -159,7 +153,7 @@ def _draw_bird() -> Any:
 
     side = np.linspace(0, 1, 201)
     x, y = np.meshgrid(side, side)
-    f = datasets.simplex_problem("bird")
+    f = simplex_problem("bird")
     values = f(np.column_stack([x.ravel(), y.ravel(), 1 - x.ravel() - y.ravel()])).reshape(x.shape)
     inside = np.where(x + y <= 1 + 1e-9, values, np.nan)
     figure = plt.figure(figsize=(9.5, 8.0), layout="constrained")
@@ -187,7 +181,7 @@ def _printed13() -> float:
     A = segment()
     x = 0.889 * A[:, 0] + 0.001
     printed = -np.cbrt(x**2) - np.cbrt(1 - x**2)
-    return float(np.abs(datasets.simplex_problem("problem13")(A) - printed).max())
+    return float(np.abs(simplex_problem("problem13")(A) - printed).max())
 
 
 def _printed_bird(A: FloatArray) -> FloatArray:

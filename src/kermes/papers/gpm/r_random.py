@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import AnyArray, FloatArray
+from .._paper import AnyArray, FloatArray
 
 __all__ = ["RRandom"]
 

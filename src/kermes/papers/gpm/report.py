@@ -1,18 +1,16 @@
-"""Tables and deviations of the paper."""
+"""The numbers as tables to print, and which of them are off."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._common import Table, flat, off
+from .._paper import Numbers, PrintedTable, flat, off
 from .data import LINE, NAMES
 
 __all__ = ["deviations", "tables"]
 
 
-def tables(summary: dict[str, Any], shown: list[int]) -> list[Table]:
+def tables(summary: dict[str, Numbers], shown: list[int]) -> list[PrintedTable]:
     """Return the tables of all pieces that were run, at the numbers of samples in ``shown``."""
     made = []
     if "figure6" in summary or "figure7" in summary:
@@ -24,11 +22,13 @@ def tables(summary: dict[str, Any], shown: list[int]) -> list[Table]:
     if "figure10" in summary:
         found = summary["figure10"]["centred"]
         rows = [[NAMES[problem], *_cells(found["failed"][problem])] for problem in LINE]
-        made.append(Table(f"Figure 10: failed fits with centred targets, %, {found['runs']} runs", _head(found), rows))
+        made.append(
+            PrintedTable(f"Figure 10: failed fits with centred targets, %, {found['runs']} runs", _head(found), rows)
+        )
     if "figure11" in summary:
         found = summary["figure11"]
         rows = [[name, *_cells(found[name])] for name in ("cost of two rows", "cost of three rows")]
-        made.append(Table(f"Figure 11: failed fits on Bird, %, {found['runs']} runs", _head(found), rows))
+        made.append(PrintedTable(f"Figure 11: failed fits on Bird, %, {found['runs']} runs", _head(found), rows))
     if "figure12" in summary:
         made.append(_errors(summary["figure12"], shown))
     if "ablation" in summary:
@@ -39,13 +39,13 @@ def tables(summary: dict[str, Any], shown: list[int]) -> list[Table]:
             for name, values in curves.items()
         ]
         title = f"Kernel matrix filled in four ways: failed fits, %, {found['runs']} runs"
-        made.append(Table(title, ["problem", "matrix", *map(str, found["samples"])], rows))
+        made.append(PrintedTable(title, ["problem", "matrix", *map(str, found["samples"])], rows))
     if "corrected" in summary:
         made += _corrected(summary["corrected"], shown)
     return made
 
 
-def deviations(size: str, summary: dict[str, Any], recorded: dict[str, Any]) -> list[str]:
+def deviations(size: str, summary: dict[str, Numbers], recorded: Numbers) -> list[str]:
     """Return in words what is off: failures by more than three standard errors, shares, errors of the quick size.
 
     A published share of 0 or 1 has the standard error of one run.
@@ -64,7 +64,7 @@ def deviations(size: str, summary: dict[str, Any], recorded: dict[str, Any]) -> 
     return lines
 
 
-def _other_errors(found: dict[str, Any], known: dict[str, Any], tolerance: float) -> list[str]:
+def _other_errors(found: Numbers, known: Numbers, tolerance: float) -> list[str]:
     """Name the mean errors that differ from the recorded ones by more than a fraction of them."""
     return [
         f"corrected, {NAMES[problem]}, {method}, {n} samples: RMSE {error:.3g} against {wanted:.3g}"
@@ -75,7 +75,7 @@ def _other_errors(found: dict[str, Any], known: dict[str, Any], tolerance: float
     ]
 
 
-def _beyond(found: dict[str, Any], problem: str, wanted: list[float], factor: float) -> list[str]:
+def _beyond(found: Numbers, problem: str, wanted: list[float], factor: float) -> list[str]:
     shares = np.clip(np.array(wanted) / 100, 1 / found["runs"], 1 - 1 / found["runs"])
     limits = 100 * factor * np.sqrt(shares * (1 - shares) / found["runs"])
     return [
@@ -85,15 +85,15 @@ def _beyond(found: dict[str, Any], problem: str, wanted: list[float], factor: fl
     ]
 
 
-def _undefined(summary: dict[str, Any]) -> Table:
+def _undefined(summary: dict[str, Numbers]) -> PrintedTable:
     columns = [name for name in ("figure6", "figure7") if name in summary]
     kernels = list(summary[columns[0]]["undefined"])
     rows = [[kernel, *(f"{summary[name]['undefined'][kernel]:.1f}" for name in columns)] for kernel in kernels]
     header = ["kernel matrix", *(f"{name}, nugget {summary[name]['nugget']:g}" for name in columns)]
-    return Table("Undefined likelihoods, % of the length scales", header, rows)
+    return PrintedTable("Undefined likelihoods, % of the length scales", header, rows)
 
 
-def _processes(found: dict[str, Any]) -> Table:
+def _processes(found: Numbers) -> PrintedTable:
     rows = [
         [
             name,
@@ -103,21 +103,21 @@ def _processes(found: dict[str, Any]) -> Table:
         ]
         for name, model in found.items()
     ]
-    return Table(
+    return PrintedTable(
         "Figure 8: highest likelihoods", ["kernel", "scale 1", "scale 2", "log-likelihood", "least eigenvalue"], rows
     )
 
 
-def _failures(found: dict[str, Any]) -> Table:
+def _failures(found: Numbers) -> PrintedTable:
     rows = []
     for problem in LINE:
         rows.append([NAMES[problem], *_cells(found["failed"][problem])])
         if problem in found["published"]:
             rows.append(["  published", *_cells(found["published"][problem])])
-    return Table(f"Figure 9: failed fits, %, {found['runs']} runs", _head(found), rows)
+    return PrintedTable(f"Figure 9: failed fits, %, {found['runs']} runs", _head(found), rows)
 
 
-def _errors(found: dict[str, Any], shown: list[int]) -> Table:
+def _errors(found: Numbers, shown: list[int]) -> PrintedTable:
     columns = [i for i, n in enumerate(found["samples"]) if n in shown]
     rows = []
     for problem, kernels in found["errors"].items():
@@ -127,10 +127,10 @@ def _errors(found: dict[str, Any], shown: list[int]) -> Table:
                 values = found["published"][problem][kernel]
                 rows.append(["", "  published", *(_error(values[i]) for i in columns)])
     header = ["problem", "kernel", *(str(found["samples"][i]) for i in columns)]
-    return Table(f"Figure 12: mean RMSE of the authors' procedure, {found['runs']} runs", header, rows)
+    return PrintedTable(f"Figure 12: mean RMSE of the authors' procedure, {found['runs']} runs", header, rows)
 
 
-def _corrected(found: dict[str, Any], shown: list[int]) -> list[Table]:
+def _corrected(found: Numbers, shown: list[int]) -> list[PrintedTable]:
     columns = [i for i, n in enumerate(found["samples"]) if n in shown]
     header = ["problem", "method", *(str(found["samples"][i]) for i in columns)]
     made = []
@@ -147,13 +147,13 @@ def _corrected(found: dict[str, Any], shown: list[int]) -> list[Table]:
             for name, scores in methods.items()
             if not (key == "t" and name == "SE")
         ]
-        made.append(Table(f"Corrected: {title}, {found['runs']} runs", header, rows))
+        made.append(PrintedTable(f"Corrected: {title}, {found['runs']} runs", header, rows))
     rows = [[NAMES[problem], *(f"{gap:.1e}" for gap in gaps)] for problem, gaps in found["theorem4"].items()]
     title = f"Theorem 4 against SE: largest differences, {found['theorem4 runs']} runs"
-    return [*made, Table(title, ["problem", "kernel", "mean / deviation of y"], rows)]
+    return [*made, PrintedTable(title, ["problem", "kernel", "mean / standard deviation of y"], rows)]
 
 
-def _head(found: dict[str, Any]) -> list[str]:
+def _head(found: Numbers) -> list[str]:
     return ["samples", *map(str, found["samples"])]
 
 

@@ -8,26 +8,17 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from .._common import Store
+from .._paper import Numbers, Run
 
-__all__ = ["Say", "many"]
-
-Say = Callable[[str], None]
+__all__ = ["many"]
 
 
-def many(
-    name: str,
-    function: Callable[..., Any],
-    count: int,
-    arguments: dict[str, Any],
-    settings: dict[str, Any],
-    store: Store,
-    say: Say,
-) -> list[Any]:
+def many(run: Run, name: str, function: Callable[..., Any], count: int, **arguments: Any) -> list[Any]:
     """Return ``function(run=..., **arguments)`` of the runs 1 to ``count``; each block of them is a file.
 
-    ``settings`` has the number of ``workers`` and the runs in a ``block``.
+    The settings have the number of ``workers`` and the runs in a ``block``.
     """
+    settings: Numbers = run.settings
     found: list[Any] = []
     with Parallel(n_jobs=settings["workers"]) as workers:
         for first in range(1, count + 1, settings["block"]):
@@ -35,9 +26,9 @@ def many(
 
             def compute(runs: range = runs) -> list[Any]:
                 started = time.perf_counter()
-                results = list(workers(delayed(function)(run=run, **arguments) for run in runs))
-                say(f"{name}: runs {runs[0]} to {runs[-1]} of {count}, {time.perf_counter() - started:.0f} s")
+                results = list(workers(delayed(function)(run=number, **arguments) for number in runs))
+                run.say(f"{name}: runs {runs[0]} to {runs[-1]} of {count}, {time.perf_counter() - started:.0f} s")
                 return results
 
-            found += store.get(f"{name}-{first}", {"runs": [*runs], **arguments}, compute)
+            found += run.keep(f"{name}-{first}", {"runs": [*runs], **arguments}, compute)
     return found

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import minmax_scale
 
-from ... import Measures, datasets
-from ..._typing import AnyArray, FloatArray
-from .._common import Store
+from ... import Measures
+from .._paper import AnyArray, FloatArray, Numbers, Run
+from .dental import Slices, make_dental_ct
+from .texture import texture_features
 
 __all__ = ["CLASSES", "Textures", "read_textures", "simulate"]
-
-Say = Callable[[str], None]
 
 #: Names of slices without and with metal.
 CLASSES = ("clean", "noisy")
@@ -39,32 +37,30 @@ class Textures:
         return np.where(self.noisy, CLASSES[1], CLASSES[0])
 
 
-def simulate(sizes: dict[str, Any], seed: int) -> datasets.Slices:
-    """Return the slices of a seed; the simulation keeps them in the cache of the data sets."""
-    return datasets.make_dental_ct(**sizes["slices"], seed=seed)
+def simulate(sizes: Numbers, seed: int) -> Slices:
+    """Return the slices of a seed; the simulation keeps them in its cache."""
+    return make_dental_ct(**sizes["slices"], seed=seed)
 
 
-def read_textures(
-    sizes: dict[str, Any], seed: int, store: Store, say: Say, cut: Sequence[float] | None = None
-) -> Textures:
+def read_textures(run: Run, seed: int, cut: Sequence[float] | None = None) -> Textures:
     """Return the features of the slices of a seed, from their file if they are there.
 
     ``cut`` are two percentiles of each slice at which its grey values are cut off.
     """
 
-    def compute() -> dict[str, Any]:
-        slices = simulate(sizes, seed)
+    def compute() -> Numbers:
+        slices = simulate(run.sizes, seed)
         images = slices.images if cut is None else _cut(slices.images, cut)
         what = repr(slices) if cut is None else f"grey values cut at {cut[0]:g} and {cut[1]:g} %"
-        say(f"seed {seed}: {what}")
+        run.say(f"seed {seed}: {what}")
         return {
-            "features": datasets.texture_features(images).tolist(),
+            "features": texture_features(images).tolist(),
             "noisy": slices.noisy.tolist(),
             "scan": slices.scan.tolist(),
         }
 
     name = f"textures-{seed}" + ("" if cut is None else f"-{cut[0]:g}-{cut[1]:g}")
-    kept = store.get(name, {"slices": sizes["slices"], "seed": seed, "cut": cut}, compute)
+    kept = run.keep(name, {"slices": run.sizes["slices"], "seed": seed, "cut": cut}, compute)
     return Textures(minmax_scale(np.array(kept["features"])), np.array(kept["noisy"]), np.array(kept["scan"]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,30 +11,24 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from ..._typing import AnyArray, FloatArray
-from .._common import Store
+from .._paper import AnyArray, FloatArray, Numbers, Result, Run
 from . import figures
-from .data import Say, Textures, read_textures, simulate
+from .data import Textures, read_textures, simulate
 from .methods import METHODS, all_distances, cluster, distances, of_linkages, score
 
 __all__ = ["figure1", "figure2", "figure3", "figure4", "sensitivity"]
-
-Settings = dict[str, Any]
-#: Numbers, and a function that draws them.
-Result = tuple[dict[str, Any], Callable[[], Any]]
 
 #: Clean slice of Figure 1: within this distance in mm of the level of the noisy one, so that both show teeth.
 NEAR = 6.0
 FOLDS = 4
 
 
-def figure1(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure1(run: Run) -> Result:
     """Show a clean and a noisy slice of different scans; return where they are.
 
     The noisy one has the features nearest to the mean of its class; the clean one likewise, among those at its level.
     """
-    seed = sizes["seeds"][0]
-    textures, slices = read_textures(sizes, seed, store, say), simulate(sizes, seed)
+    textures, slices = _first_textures(run), simulate(run.sizes, run.sizes["seeds"][0])
     noisy = _typical(textures.features, textures.noisy)
     near = ~textures.noisy & (np.abs(slices.level - slices.level[noisy]) <= NEAR) & (slices.scan != slices.scan[noisy])
     shown = {"clean": _typical(textures.features, near if near.any() else ~textures.noisy), "noisy": noisy}
@@ -43,46 +36,46 @@ def figure1(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     return found, partial(figures.two_slices, {name: slices.images[i] for name, i in shown.items()})
 
 
-def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure2(run: Run) -> Result:
     """Cluster the slices by the kernel Wasserstein distance; return the contingency table and its rates."""
-    textures = read_textures(sizes, sizes["seeds"][0], store, say)
-    D = distances(textures.measures(), "kernel Wasserstein", settings["gamma"], settings["rho"])
-    tree = cluster(D, settings["linkage"])
-    found = score(tree.labels_, textures.labels) | {"linkage": settings["linkage"]}
+    textures = _first_textures(run)
+    D = distances(textures.measures(), "kernel Wasserstein", run.settings["gamma"], run.settings["rho"])
+    tree = cluster(D, run.settings["linkage"])
+    found = score(tree.labels_, textures.labels) | {"linkage": run.settings["linkage"]}
     return found, partial(figures.clusters, tree, textures.labels, found)
 
 
-def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure3(run: Run) -> Result:
     """Return the chi-square of the four methods for every linkage."""
-    textures = read_textures(sizes, sizes["seeds"][0], store, say)
+    textures = _first_textures(run)
     found = {
         "slices": len(textures.noisy),
-        "linkage": settings["linkage"],
-        "scores": _scores(textures, settings),
+        "linkage": run.settings["linkage"],
+        "scores": _scores(textures, run.settings),
     }
-    return found, partial(figures.chi_squares, found)
+    return found, partial(figures.chi_squares, found, run.published)
 
 
-def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure4(run: Run) -> Result:
     """Compare both Wasserstein distances within the clusters of Figure 2 and between them."""
-    textures = read_textures(sizes, sizes["seeds"][0], store, say)
+    textures = _first_textures(run)
     X = textures.measures()
-    plain, kernel = (distances(X, name, settings["gamma"], settings["rho"]) for name in METHODS[:2])
-    labels = cluster(kernel, settings["linkage"]).labels_
+    plain, kernel = (distances(X, name, run.settings["gamma"], run.settings["rho"]) for name in METHODS[:2])
+    labels = cluster(kernel, run.settings["linkage"]).labels_
     pairs = {name: (plain[mask], kernel[mask]) for name, mask in _blocks(labels).items()}
     found = {name: _correlations(*block) for name, block in pairs.items()}
     return found, partial(figures.scatter, pairs, found)
 
 
-def sensitivity(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def sensitivity(run: Run) -> Result:
     """Return chi-squares over linkages, seeds, powers, gamma, rho and grey ranges, and how far classes are apart."""
-    first = sizes["seeds"][0]
+    settings, first = run.settings, run.sizes["seeds"][0]
     seeds, separability = {}, {}
-    for seed in sizes["seeds"]:
-        textures = read_textures(sizes, seed, store, say)
+    for seed in run.sizes["seeds"]:
+        textures = read_textures(run, seed)
         seeds[str(seed)] = _scores(textures, settings)
         separability[str(seed)] = _separability(textures)
-    textures = read_textures(sizes, first, store, say)
+    textures = _first_textures(run)
     found = {
         "slices": len(textures.noisy),
         "seeds": seeds,
@@ -93,11 +86,15 @@ def sensitivity(settings: Settings, sizes: Settings, store: Store, say: Say) -> 
         "separability": separability,
     }
     for cut in settings["ranges"]:
-        again = read_textures(sizes, first, store, say, cut)
+        again = read_textures(run, first, cut)
         name = f"{cut[0]:g} to {cut[1]:g} %"
         found["range"][name] = _scores(again, settings)
         separability[f"{first}, cut to {name}"] = _separability(again)
     return found, partial(figures.sensitivity, found, settings)
+
+
+def _first_textures(run: Run) -> Textures:
+    return read_textures(run, run.sizes["seeds"][0])
 
 
 def _correlations(x: FloatArray, y: FloatArray) -> dict[str, Any]:
@@ -108,7 +105,7 @@ def _correlations(x: FloatArray, y: FloatArray) -> dict[str, Any]:
     return {"pairs": len(x), "pearson": float(pearson), "spearman": float(spearman)}
 
 
-def _scores(textures: Textures, settings: Settings) -> dict[str, Any]:
+def _scores(textures: Textures, settings: Numbers) -> dict[str, Any]:
     """Return chi-square and smaller cluster by method and linkage, with the parameters of the paper."""
     return {
         name: of_linkages(D, textures.labels, settings["linkages"])
@@ -121,7 +118,7 @@ def _grid(name: str, values: list[float]) -> tuple[list[dict[str, Any]], list[st
 
 
 def _over(
-    textures: Textures, settings: Settings, names: tuple[str, ...], changes: list[dict[str, Any]], titles: list[str]
+    textures: Textures, settings: Numbers, names: tuple[str, ...], changes: list[dict[str, Any]], titles: list[str]
 ) -> dict[str, Any]:
     """Return chi-square and smaller cluster for each change of a parameter, by method and linkage."""
     X = textures.measures()

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import clustering, plot
-from ..._typing import AnyArray, FloatArray
-from .._common import read_expected
+from .._paper import AnyArray, FloatArray, Numbers
 from .data import CLASSES
 from .methods import BASELINE, METHODS
 
@@ -61,11 +60,10 @@ def clusters(tree: clustering.HierarchicalClustering, labels: AnyArray, found: d
     return figure
 
 
-def chi_squares(found: dict[str, Any]) -> Any:
+def chi_squares(found: dict[str, Any], paper: Numbers) -> Any:
     """Figure 3: the four methods, with the paper's numbers, and again for every linkage."""
     import matplotlib.pyplot as plt
 
-    paper = read_expected(__package__)["paper"]
     n, scores, linkage = found["slices"], found["scores"], found["linkage"]
     figure, (bars, dots) = plt.subplots(
         1, 2, figsize=(12.0, 4.6), sharey=True, width_ratios=(1.0, 1.15), layout="constrained"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from ... import Measures, clustering, divergences, ground, pairwise
-from ..._typing import AnyArray, FloatArray
+from .._paper import AnyArray, FloatArray
 from .data import Textures
 
 __all__ = ["BASELINE", "METHODS", "all_distances", "cluster", "distances", "of_linkages", "score"]

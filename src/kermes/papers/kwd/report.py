@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
 
-from .._common import Table
+from .._paper import Numbers, PrintedTable
 
 __all__ = ["tables"]
 
-#: What a cell shows: a small cluster tells that a linkage has cut off a few odd slices.
+#: What a cell shows: a small cluster says that a linkage has cut off a few odd slices.
 CELL = "chi-square (size of the smaller cluster)"
 
 #: Chi-squares that differ by less are of the same clusters.
 SAME = 1e-9
 
 
-def tables(summary: dict[str, Any], paper: dict[str, Any], shown: list[str]) -> list[Table]:
+def tables(summary: dict[str, Numbers], paper: Numbers, shown: list[str]) -> list[PrintedTable]:
     """Return the tables of the pieces in the summary; those over a parameter have the linkages ``shown``."""
     made = []
     if "figure2" in summary:
@@ -29,32 +28,32 @@ def tables(summary: dict[str, Any], paper: dict[str, Any], shown: list[str]) -> 
             for name, found in summary["figure4"].items()
         ]
         header = ["pairs of slices", "number", "Pearson", "Spearman"]
-        made.append(Table("Figure 4: correlation of both Wasserstein distances", header, rows))
+        made.append(PrintedTable("Figure 4: correlation of both Wasserstein distances", header, rows))
     if "sensitivity" in summary:
         made += _sensitivity(summary["sensitivity"], shown)
     return made
 
 
-def _contingency(found: dict[str, Any], paper: dict[str, Any]) -> Table:
+def _contingency(found: Numbers, paper: Numbers) -> PrintedTable:
     rows = [
         [f"{i}", *map(str, ours), *map(str, theirs)]
         for i, (ours, theirs) in enumerate(zip(found["table"], paper["table"], strict=True), start=1)
     ]
     title = f"Figure 2: kernel Wasserstein distance, {found['linkage']} linkage"
-    return Table(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], rows)
+    return PrintedTable(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], rows)
 
 
-def _rates(found: dict[str, Any], paper: dict[str, Any]) -> Table:
+def _rates(found: Numbers, paper: Numbers) -> PrintedTable:
     rows = [
         [f"{name}, % in the right cluster", f"{found['rates'][name]:.1f}", f"{rate:.1f}"]
         for name, rate in paper["rates"].items()
     ]
     rows.append(["chi-square", f"{found['chi_square']:.1f}", f"{paper['chi_square']:.0f}"])
     rows.append(["adjusted Rand index", f"{found['adjusted_rand']:.3f}", ""])
-    return Table("Figure 2: rates", ["", "ours", "paper"], rows)
+    return PrintedTable("Figure 2: rates", ["", "ours", "paper"], rows)
 
 
-def _chi_squares(found: dict[str, Any], paper: dict[str, Any]) -> list[Table]:
+def _chi_squares(found: Numbers, paper: Numbers) -> list[PrintedTable]:
     """Chi-squares grow with the number of slices, so they are also given as a share of it, which is at most 1."""
     n, known, linkage = found["slices"], paper["figure3"], found["linkage"]
     rows = []
@@ -63,12 +62,12 @@ def _chi_squares(found: dict[str, Any], paper: dict[str, Any]) -> list[Table]:
         rows.append([name, f"{ours:.0f}", f"{theirs:.0f}", f"{ours / n:.3f}", f"{theirs / paper['slices']:.3f}"])
     header = ["method", "ours", "paper", f"ours / {n}", f"paper / {paper['slices']}"]
     return [
-        Table(f"Figure 3: chi-square, {linkage} linkage", header, rows),
+        PrintedTable(f"Figure 3: chi-square, {linkage} linkage", header, rows),
         _by_linkage(f"Figure 3, every linkage: {CELL}", "", {"": found["scores"]}),
     ]
 
 
-def _sensitivity(found: dict[str, Any], shown: list[str]) -> list[Table]:
+def _sensitivity(found: Numbers, shown: list[str]) -> list[PrintedTable]:
     made = [
         _by_linkage(f"Simulations: {CELL}", "seed", found["seeds"]),
         *_spread(found["seeds"]),
@@ -80,10 +79,10 @@ def _sensitivity(found: dict[str, Any], shown: list[str]) -> list[Table]:
     names = list(next(iter(areas.values())))
     rows = [[seed, *(f"{values[name]:.3f}" for name in names)] for seed, values in areas.items()]
     title = "Noisy against clean, labels known: area under the ROC curve"
-    return [*made, Table(title, ["seed", *names], rows)]
+    return [*made, PrintedTable(title, ["seed", *names], rows)]
 
 
-def _spread(seeds: dict[str, Any]) -> list[Table]:
+def _spread(seeds: Numbers) -> list[PrintedTable]:
     """Summarise all seeds and linkages but 'single', which cuts off a few odd slices for every method."""
     values: dict[str, list[float]] = {}
     for scores in seeds.values():
@@ -98,12 +97,12 @@ def _spread(seeds: dict[str, Any]) -> list[Table]:
         wins.append([name, *map(str, counts)])
     title = "All seeds and linkages but single"
     return [
-        Table(f"{title}: chi-square", ["method", "lowest", "median", "highest"], spread),
-        Table(f"{title}: chi-square with a point kernel", ["method", "higher", "equal", "lower"], wins),
+        PrintedTable(f"{title}: chi-square", ["method", "lowest", "median", "highest"], spread),
+        PrintedTable(f"{title}: chi-square with a point kernel", ["method", "higher", "equal", "lower"], wins),
     ]
 
 
-def _by_linkage(title: str, key: str, many: dict[str, Any]) -> Table:
+def _by_linkage(title: str, key: str, many: Numbers) -> PrintedTable:
     """A row for each linkage of each entry of ``many``, a column for each method."""
     rows = [
         [*([value] if key else []), linkage, *(_cell(row[linkage]) for row in scores.values())]
@@ -111,19 +110,19 @@ def _by_linkage(title: str, key: str, many: dict[str, Any]) -> Table:
         for linkage in next(iter(scores.values()))
     ]
     names = list(next(iter(many.values())))
-    return Table(title, [*([key] if key else []), "linkage", *names], rows)
+    return PrintedTable(title, [*([key] if key else []), "linkage", *names], rows)
 
 
-def _over(title: str, key: str, over: dict[str, Any], shown: list[str]) -> Table:
+def _over(title: str, key: str, over: Numbers, shown: list[str]) -> PrintedTable:
     rows = [
         [value, name, *(_cell(row[linkage]) for linkage in shown)]
         for value, scores in over.items()
         for name, row in scores.items()
     ]
-    return Table(title, [key, "method", *shown], rows)
+    return PrintedTable(title, [key, "method", *shown], rows)
 
 
-def _cell(score: dict[str, Any]) -> str:
+def _cell(score: Numbers) -> str:
     return f"{score['chi_square']:.0f} ({score['smaller']})"
 
 

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from ... import ground, inspection, plot
 from ...measures import Measure
-from .._common import Store, read_expected
-from .._digits import Say
-from .._pictures import pair_and_mean, titles
+from .._digits import pair_and_mean, titles
+from .._paper import Result, Run
 
 __all__ = ["figure1"]
 
-Settings = dict[str, Any]
 
-
-def figure1(
-    settings: Settings, sizes: Settings, store: Store, say: Say
-) -> tuple[dict[str, dict[str, list[float]]], Callable[[], Any]]:
+def figure1(run: Run) -> Result:
     """Show the first eigenfunction with the linear and the Gaussian point kernel; return the leading eigenvalues."""
-    paper = read_expected(__package__)["paper"]["figure1"]
-    shown = pair_and_mean((1, 0), paper["linear"], settings["threshold"])
-    point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=settings["figure1"]["sigma"])}
+    shown = pair_and_mean((1, 0), run.published["figure1"]["linear"], run.settings["threshold"])
+    point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=run.settings["figure1"]["sigma"])}
     eigenvalues = {
         name: {
             which: inspection.covariance_spectrum(measure, point_kernel, 2).eigenvalues.tolist()

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import Measures, ground, inspection, kernels, plot
-from ..._typing import AnyArray, FloatArray
 from ...measures import Measure
-from .._common import Store, read_expected
-from .._digits import Say
-from .._pictures import of_digits, pair_and_mean, titles
+from .._digits import of_digits, pair_and_mean, titles
+from .._paper import AnyArray, FloatArray, Result, Run
 
 __all__ = ["figure2", "figure3", "figure4", "figure5"]
 
-Settings = dict[str, Any]
-#: Numbers, and a function that draws them.
-Result = tuple[dict[str, Any], Callable[[], Any]]
 
-
-def figure2(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure2(run: Run) -> Result:
     """Show the principal components of a one, a zero and their mean; return variances and kernel value."""
-    shown = _shown((1, 0), settings)
+    shown = _shown(run, (1, 0))
     variances = {name: inspection.weighted_pca(measure).variances.tolist() for name, measure in shown.items()}
     X = Measures.from_samples([shown["1"].points, shown["0"].points])
-    kernel = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
+    kernel = np.asarray(kernels.IGV(run.settings["linear_eta"], ground.Linear())(X))
     value = float(kernel[0, 1])
     return {"variances": variances, "kernel": value}, partial(_draw_components, shown, value)
 
 
-def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure3(run: Run) -> Result:
     """Show the Gram matrix of the linear kernel on some zeros, ones and twos; return its mean within and between."""
-    digits, count = settings["figure3"]["digits"], settings["figure3"]["images"]
-    parts = [of_digits(digit, count, settings["threshold"]) for digit in digits]
+    digits, count = run.settings["figure3"]["digits"], run.settings["figure3"]["images"]
+    parts = [of_digits(digit, count, run.settings["threshold"]) for digit in digits]
     X = Measures.from_samples([measure.points for part in parts for measure in part])
-    K = np.asarray(kernels.IGV(settings["linear_eta"], ground.Linear())(X))
+    K = np.asarray(kernels.IGV(run.settings["linear_eta"], ground.Linear())(X))
     labels = np.repeat(digits, count)
     means = {
         f"{a} and {b}": float(K[np.ix_(labels == a, labels == b)].mean()) for a in digits for b in digits if a <= b
@@ -45,25 +38,24 @@ def figure3(settings: Settings, sizes: Settings, store: Store, say: Say) -> Resu
     return {"mean": means}, partial(_draw_gram, K, labels)
 
 
-def figure4(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure4(run: Run) -> Result:
     """Show the first eigenfunctions of a one, a zero and their mean; return the eigenvalues."""
-    return _eigenfunctions((1, 0), settings)
+    return _eigenfunctions(run, (1, 0))
 
 
-def figure5(settings: Settings, sizes: Settings, store: Store, say: Say) -> Result:
+def figure5(run: Run) -> Result:
     """Show the first eigenfunctions of a two, a zero and their mean; return the eigenvalues."""
-    return _eigenfunctions((2, 0), settings)
+    return _eigenfunctions(run, (2, 0))
 
 
-def _shown(digits: tuple[int, int], settings: Settings) -> dict[str, Measure]:
-    variances = read_expected(__package__)["paper"]["figure2"]["variances"]
-    return pair_and_mean(digits, variances, settings["threshold"])
+def _shown(run: Run, digits: tuple[int, int]) -> dict[str, Measure]:
+    return pair_and_mean(digits, run.published["figure2"]["variances"], run.settings["threshold"])
 
 
-def _eigenfunctions(digits: tuple[int, int], settings: Settings) -> Result:
-    shown = _shown(digits, settings)
-    point_kernel = ground.Gaussian(sigma=settings["sigma"])
-    count = settings["eigenfunctions"]
+def _eigenfunctions(run: Run, digits: tuple[int, int]) -> Result:
+    shown = _shown(run, digits)
+    point_kernel = ground.Gaussian(sigma=run.settings["sigma"])
+    count = run.settings["eigenfunctions"]
     eigenvalues = {
         name: inspection.covariance_spectrum(measure, point_kernel, count).eigenvalues.tolist()
         for name, measure in shown.items()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import Measures, datasets
-from ..._typing import AnyArray
+from .._paper import AnyArray
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import KernelFeatures, kernels
-from ..._typing import FloatArray
+from ... import KernelFeatures, kernels, pairwise
+from .._paper import FloatArray
 from .data import Part
 from .methods import PIXELS, Methods
 
@@ -43,8 +43,8 @@ def error_curves(results: list[dict[str, Any]]) -> Any:
     for axis, shown in zip(axes, panels, strict=True):
         for name, marker in zip(shown, "osD^vP", strict=False):
             errors = [[100 * r["errors"][name] for r in results if r["size"] == size] for size in sizes]
-            means, deviations = [np.mean(e) for e in errors], [np.std(e) for e in errors]
-            axis.errorbar(sizes, means, deviations, marker=marker, capsize=3, label=name)
+            means, stds = [np.mean(e) for e in errors], [np.std(e) for e in errors]
+            axis.errorbar(sizes, means, stds, marker=marker, capsize=3, label=name)
         axis.set(xlabel="training digits", xscale="log", xticks=sizes, xticklabels=sizes)
         axis.minorticks_off()
         axis.grid(alpha=0.3)
@@ -56,8 +56,6 @@ def error_curves(results: list[dict[str, Any]]) -> Any:
 
 def _median_kernel(divergence: Any, X: Any, methods: Methods) -> Any:
     """Return the squared-exponential kernel at half the median distance."""
-    from ... import pairwise
-
     D = pairwise(X, divergence=divergence, engine=methods.engine)
     return kernels.Exponential(divergence, 0.5 * float(np.median(D[D > 0])), engine=methods.engine)
 

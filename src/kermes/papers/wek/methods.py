@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
 from ... import Engine, LSSVMClassifierCV, divergences, ground, kernels, pairwise
-from ..._typing import FloatArray
 from ...divergences import Divergence
 from ...exceptions import IndefiniteKernelWarning
+from .._paper import FloatArray
 from .data import Part, Split
 
 #: Euclidean distance of raw pixels: images are points of R^m, and the mean of a point is the point.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._paper import FloatArray
 
 __all__ = ["SLICE", "Restoration", "Tooth", "draw_restoration", "draw_teeth", "overlap"]
 

@@ -1,4 +1,4 @@
-"""Regret: how far the best value so far is above the known minimum, for several methods and seeds."""
+"""Regret: how far the best value so far is above the known minimum, for several methods and seeds; and its figure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import integer, real
-from .._typing import FloatArray
-from ..exceptions import InvalidParameterError
-from .acquisition import Acquisition, ExpectedImprovement, LowerConfidenceBound
-from .optimizer import SimplexOptimizer
-from .surrogate import EuclideanSurrogate, Surrogate, WassersteinSurrogate
+from ...exceptions import InvalidParameterError
+from ...optimization import (
+    Acquisition,
+    EuclideanSurrogate,
+    ExpectedImprovement,
+    LowerConfidenceBound,
+    SimplexOptimizer,
+    Surrogate,
+    WassersteinSurrogate,
+)
+from .._paper import FloatArray
+from .pictures import panels
 
-__all__ = ["METHODS", "RegretCurves", "regret_curves"]
+__all__ = ["METHODS", "RegretCurves", "draw_regrets", "regret_curves"]
+
+#: Regrets below this are drawn here: the axis is logarithmic.
+LEAST = 1e-8
 
 #: A surrogate with an acquisition, or None for random search.
 Method = tuple[Surrogate, Acquisition] | None
@@ -67,7 +76,7 @@ def regret_curves(
     minimum : float
         Its least value.
     support : int or array of shape (m,) or (m, d)
-        That of :class:`SimplexOptimizer`.
+        That of :class:`kermes.optimization.SimplexOptimizer`.
     methods : dict, optional
         Names to pairs of a surrogate and an acquisition, or to None: uniform random search on the simplex. By default
         ``METHODS``.
@@ -86,17 +95,18 @@ def regret_curves(
 
     Examples
     --------
-    >>> from kermes import datasets, optimization
-    >>> problem = datasets.simplex_problem("xiong")
-    >>> curves = optimization.regret_curves(problem, problem.minimum, 2, methods={"random": None}, n_calls=8, n_seeds=3)
+    >>> from kermes.papers.gpm.problems import simplex_problem
+    >>> from kermes.papers.gpm.regret import regret_curves
+    >>> problem = simplex_problem("xiong")
+    >>> curves = regret_curves(problem, problem.minimum, 2, methods={"random": None}, n_calls=8, n_seeds=3)
     >>> curves.regrets["random"].shape
     (3, 8)
     """
-    minimum = real(minimum, "minimum")
+    if not np.isfinite(minimum):
+        raise InvalidParameterError(f"`minimum` must be a finite number; got {minimum!r}.")
     compared = METHODS if methods is None else methods
     if not compared:
         raise InvalidParameterError("`methods` must name one method or more; got none.")
-    n_calls, n_seeds = integer(n_calls, "n_calls", low=1), integer(n_seeds, "n_seeds", low=1)
     start = SimplexOptimizer(support, n_initial=n_initial).n_initial
 
     def run(method: Method, seed: int) -> FloatArray:
@@ -107,3 +117,33 @@ def regret_curves(
 
     regrets = {name: np.array([run(method, s) for s in range(n_seeds)]) for name, method in compared.items()}
     return RegretCurves(regrets, start)
+
+
+def draw_regrets(curves: Mapping[str, Mapping[str, FloatArray]]) -> Any:
+    """Draw simple regrets against the number of evaluations: medians over runs, and bands from quartile to quartile.
+
+    Parameters
+    ----------
+    curves : dict of dict of ndarray of shape (n_seeds, n_calls)
+        For each problem, which gets a panel, the regrets of each method: ``regret_curves(...).regrets``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    if not curves or not all(curves.values()):
+        raise InvalidParameterError("`curves` must hold one problem or more, each with one method or more.")
+    methods = list(dict.fromkeys(method for group in curves.values() for method in group))
+    figure, axes = panels(1, len(curves))
+    for axis, (problem, group) in zip(axes[0], curves.items(), strict=True):
+        for method, values in group.items():
+            colour = f"C{methods.index(method)}"
+            low, middle, high = np.maximum(np.quantile(np.atleast_2d(values), [0.25, 0.5, 0.75], axis=0), LEAST)
+            calls = np.arange(1, len(middle) + 1)
+            axis.fill_between(calls, low, high, color=colour, alpha=0.2, linewidth=0)
+            axis.plot(calls, middle, color=colour, label=method)
+        axis.set_title(problem, fontsize=10)
+        axis.set(yscale="log", xlabel="evaluations")
+    axes[0, 0].set_ylabel("simple regret")
+    axes[0, -1].legend(fontsize=8)
+    return figure

@@ -88,14 +88,14 @@ def ascend(score: Score, starts: FloatArray, n_steps: int, method: str = "mirror
     """
     move = _MOVES[choice(method, "method", _MOVES)]
     A = starts if method == "projected" else (1.0 - INSIDE) * starts + INSIDE / starts.shape[1]
-    best, slopes = score(A)
+    best, gradients = score(A)
     steps = np.full((len(A), 1), FIRST)
     for _ in range(n_steps):
-        trial = move(A, steps * _direction(slopes))
-        values, gradients = score(trial)
+        trial = move(A, steps * _direction(gradients))
+        values, there = score(trial)
         better = values > best
         best = np.where(better, values, best)
-        A, slopes = (np.where(better[:, None], new, old) for new, old in ((trial, A), (gradients, slopes)))
+        A, gradients = (np.where(better[:, None], new, old) for new, old in ((trial, A), (there, gradients)))
         steps *= np.where(better[:, None], GROW, CUT)
     return A, best
 
@@ -108,7 +108,7 @@ def _direction(gradients: FloatArray) -> FloatArray:
 
 
 def _mirror(A: FloatArray, moves: FloatArray) -> FloatArray:
-    # Steps grow without end along a straight slope; 50 is beyond what weights can show.
+    # Steps grow without end along a constant gradient; 50 is beyond what weights can show.
     B = A * np.exp(np.clip(moves - moves.max(axis=1, keepdims=True), -50.0, 0.0))
     return np.asarray(B / B.sum(axis=1, keepdims=True))
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import FloatArray
-from ._scanner import circle
-from ._teeth import Restoration, Tooth, draw_restoration, draw_teeth
+from .._paper import FloatArray
+from .scanner import circle
+from .teeth import Restoration, Tooth, draw_restoration, draw_teeth
 
 __all__ = ["BOTTOM", "FIELD", "TOP", "Head", "draw_head", "paint_slice"]
 

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes import datasets, optimization, plot
 from kermes.exceptions import InvalidParameterError
-from kermes.optimization import EuclideanSurrogate, ExpectedImprovement, regret_curves
+from kermes.optimization import EuclideanSurrogate, ExpectedImprovement
+from kermes.papers.gpm import regret
+from kermes.papers.gpm.problems import simplex_problem
+from kermes.papers.gpm.regret import draw_regrets, regret_curves
 
-PROBLEM = datasets.simplex_problem("problem13")
+PROBLEM = simplex_problem("problem13")
 METHODS = {"model": (EuclideanSurrogate(n_restarts=0), ExpectedImprovement()), "random": None}
 
 
@@ -42,7 +44,7 @@ def test_quartiles(curves):
 
 
 def test_the_methods_of_the_comparison():
-    assert list(optimization.METHODS) == ["Wasserstein EI", "Wasserstein LCB", "Euclidean EI", "random"]
+    assert list(regret.METHODS) == ["Wasserstein EI", "Wasserstein LCB", "Euclidean EI", "random"]
 
 
 def test_parameters():
@@ -57,7 +59,7 @@ def test_picture(curves):
     backend = plt.get_backend()
     plt.switch_backend("agg")
     try:
-        figure = plot.regret({"problem13": curves.regrets, "again": curves.regrets})
+        figure = draw_regrets({"problem13": curves.regrets, "again": curves.regrets})
         left, right = figure.axes
         assert [left.get_title(), right.get_title()] == ["problem13", "again"]
         drawn = left.lines[1].get_ydata()
@@ -65,9 +67,7 @@ def test_picture(curves):
         assert left.get_yscale() == "log"
         for bad in ({}, {"empty": {}}):
             with pytest.raises(InvalidParameterError, match="`curves` must hold one problem or more"):
-                plot.regret(bad)
-        with pytest.raises(InvalidParameterError, match="`axes` must hold 1 x 2 axes"):
-            plot.regret({"a": curves.regrets, "b": curves.regrets}, axes=left)
+                draw_regrets(bad)
     finally:
         plt.close("all")
         plt.switch_backend(backend)

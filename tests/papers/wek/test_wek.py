@@ -1,12 +1,14 @@
 """The paper `wek` at toy size: every row runs, results are kept, figures are drawn."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
 
 from kermes import datasets
-from kermes.papers.wek import data, run
+from kermes.papers.wek import data, experiments
+from kermes.papers.wek.run import PAPER
 
 pytest.importorskip("matplotlib")
 
@@ -17,28 +19,27 @@ def tiny(monkeypatch):
     digits = datasets.load_digits()
     digits = digits[digits.target < 2]
     monkeypatch.setitem(data._POOLS, "mnist", lambda: (digits[:200], digits[200:]))
-    settings = run.config()
+    settings = deepcopy(PAPER.settings)
     settings |= {"length_scales": [0, 1, 2], "length_scales_pixels": [0, 1, 2], "neighbours": [1, 3]}
     settings |= {name: [0, 4, 2] for name in ("gammas", "gammas_reweighted", "gammas_pixels")}
-    settings |= {"figure_images": {"quick": 12}, "figure_features": {"quick": 20}}
     sizes = {"repetitions": 2, "core": 10, "train": 20, "validation": 20, "test": 30, "subsets": [10, 20]}
-    settings["quick"] = {"mnist": sizes}
-    monkeypatch.setattr(run, "config", lambda: settings)
+    settings["quick"] = {"mnist": sizes, "figure_images": 12, "figure_features": 20}
+    monkeypatch.setattr(PAPER, "settings", settings)
     return sizes
 
 
 def test_all_rows_and_figures(tiny, tmp_path):
     said = []
-    summary = run.reproduce("quick", tmp_path, ("mnist",), said.append)
-    assert list(summary["mnist"]["mean"]) == list(run.expected()["paper"]["mnist"])
+    summary = PAPER.reproduce("quick", tmp_path, ("mnist",), said.append)
+    assert list(summary["mnist"]["mean"]) == list(PAPER.expected["paper"]["mnist"])
     assert all(0 <= error <= 20 for error in summary["mnist"]["mean"].values())  # zeros against ones
     assert len(said) == 4
     for number in (1, 2, 3):
         assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
-    [table] = run.tables("quick", summary)
+    [table] = PAPER.tables("quick", summary)
     assert len(table.rows) == 9
     assert all(len(row) == len(table.header) for row in table.rows)
-    again = run.reproduce("quick", tmp_path, ("mnist",), said.append)
+    again = PAPER.reproduce("quick", tmp_path, ("mnist",), said.append)
     assert again == summary
     assert len(said) == 4  # finished repetitions are not run again
 
@@ -53,32 +54,32 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return draw(name, sizes, repetition)
 
-    monkeypatch.setattr(run, "draw", interrupted)
+    monkeypatch.setattr(experiments, "draw", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+        PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert len(json.loads((tmp_path / "mnist-0.json").read_text())["result"]) == 2
-    monkeypatch.setattr(run, "draw", draw)
-    summary = run.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+    monkeypatch.setattr(experiments, "draw", draw)
+    summary = PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert summary["mnist"]["repetitions"] == 2
 
 
 def test_the_distance_as_printed_runs_on_request(tiny, tmp_path):
-    run.config()["quick"]["printed"] = {key: value for key, value in tiny.items() if key != "subsets"}
-    summary = run.reproduce("quick", tmp_path, ("printed",), lambda line: None)
+    PAPER.settings["quick"]["printed"] = {key: value for key, value in tiny.items() if key != "subsets"}
+    summary = PAPER.reproduce("quick", tmp_path, ("printed",), lambda line: None)
     assert set(summary["printed"]["mean"]) == {
         f"{kind} {row}" for kind in ("W", "RW") for row in ("core+oos", "core", "indefinite")
     }
-    (table,) = run.tables("quick", summary | {"mnist": summary["printed"]})
+    (table,) = PAPER.tables("quick", summary | {"mnist": summary["printed"]})
     assert all(len(row) == 3 for row in table.rows)
 
 
 def test_deviations_are_named():
-    recorded = run.expected()
+    recorded = PAPER.expected
     summary = {"mnist": {"mean": dict(recorded["paper"]["mnist"])}}
-    assert run.deviations("full", summary) == []
+    assert PAPER.deviations("full", summary) == []
     summary["mnist"]["mean"]["RBF"] += 1.5
-    assert run.deviations("full", summary) == ["mnist, RBF: 5.8 % against 4.3 %"]
-    assert len(run.deviations("quick", summary)) == 9
+    assert PAPER.deviations("full", summary) == ["mnist, RBF: 5.8 % against 4.3 %"]
+    assert len(PAPER.deviations("quick", summary)) == 9
 
 
 def test_splits_do_not_overlap(tiny):
@@ -90,7 +91,7 @@ def test_splits_do_not_overlap(tiny):
 
 
 def test_config_holds_the_protocol_of_the_paper():
-    full = run.config()["full"]
+    full = PAPER.settings["full"]
     assert (full["mnist"]["train"], full["mnist"]["core"], full["mnist"]["repetitions"]) == (4000, 1500, 7)
     assert (full["usps"]["train"], full["usps"]["core"], full["usps"]["repetitions"]) == (2500, 1000, 6)
     assert (full["quickdraw"]["train"], full["quickdraw"]["core"], full["quickdraw"]["repetitions"]) == (1250, 500, 8)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .._checks import integer, missing, real
-from .._typing import AnyArray, ArrayLike, FloatArray
-from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ...exceptions import InvalidParameterError, UnsuitableDataError
+from .._paper import AnyArray, FloatArray
+from .scanner import scikit_image
 
 __all__ = ["TEXTURE_FEATURES", "cooccurrences", "glcm_features", "texture_features"]
 
@@ -74,10 +73,10 @@ def texture_features(images: ArrayLike, levels: int = 64, percentile: float = 5.
     Examples
     --------
     >>> import numpy as np
-    >>> from kermes import datasets
+    >>> from kermes.papers.kwd.texture import TEXTURE_FEATURES, texture_features
     >>> stripes = np.tile([1.0, 2.0, 3.0], (1, 4, 1))
-    >>> features = datasets.texture_features(stripes, levels=2)
-    >>> dict(zip(datasets.TEXTURE_FEATURES, features[0].round(3)))["contrast"]
+    >>> features = texture_features(stripes, levels=2)
+    >>> dict(zip(TEXTURE_FEATURES, features[0].round(3)))["contrast"]
     np.float64(0.625)
     """
     return glcm_features(cooccurrences(images, levels, percentile))
@@ -88,17 +87,17 @@ def cooccurrences(images: ArrayLike, levels: int = 64, percentile: float = 5.0) 
 
     Parameters are those of :func:`texture_features`.
     """
-    graycomatrix = _counter()
+    count_pairs = scikit_image("feature").graycomatrix
     images = np.asarray(images)
     if images.ndim != 3:
         raise InvalidParameterError(f"`images` must be an array of shape (n, height, width); got {images.shape}.")
-    levels = integer(levels, "levels", low=2)
-    percentile = real(percentile, "percentile", low=0.0, high=100.0)
+    if levels < 2:
+        raise InvalidParameterError(f"`levels` must be an integer of at least 2; got {levels!r}.")
     matrices = np.empty((len(images), levels, levels))
     for i, image in enumerate(images):
         # Level 0 is for the pixels left out: graycomatrix knows no mask, so their row and column are dropped.
         grey = _quantise(image, levels, percentile, i)
-        counts = graycomatrix(grey, [1], ANGLES, levels=levels + 1, symmetric=True)[1:, 1:].sum(axis=(2, 3))
+        counts = count_pairs(grey, [1], ANGLES, levels=levels + 1, symmetric=True)[1:, 1:].sum(axis=(2, 3))
         if counts.sum() == 0:
             raise UnsuitableDataError(
                 f"image {i} has no two neighbouring pixels above its percentile {percentile:g}, so it has no texture. "
@@ -106,14 +105,6 @@ def cooccurrences(images: ArrayLike, levels: int = 64, percentile: float = 5.0) 
             )
         matrices[i] = counts / counts.sum()
     return matrices
-
-
-def _counter() -> Any:
-    try:
-        from skimage.feature import graycomatrix
-    except ImportError:
-        raise missing("scikit-image", "image", "A co-occurrence matrix") from None
-    return graycomatrix
 
 
 def _quantise(image: AnyArray, levels: int, percentile: float, index: int) -> AnyArray:
@@ -171,8 +162,8 @@ def glcm_features(matrix: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from kermes import datasets
-    >>> datasets.glcm_features([[0.5, 0.0], [0.0, 0.5]])[:3]
+    >>> from kermes.papers.kwd.texture import glcm_features
+    >>> glcm_features([[0.5, 0.0], [0.0, 0.5]])[:3]
     array([2.5, 1.5, 1. ])
     """
     P = np.asarray(matrix, dtype=np.float64)

@@ -1,6 +1,7 @@
 """The paper `gpm`: R's random numbers, both procedures, and every piece at toy size."""
 
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -8,15 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from kermes import Engine, MeasureGPRegressor, Measures, divergences, ground, kernels
-from kermes.datasets import simplex_problem
-from kermes.papers.gpm import ablations, authors, corrected, data, experiments, exponents, run
+from kermes.papers.gpm import ablations, authors, corrected, data, experiments, exponents
+from kermes.papers.gpm.problems import simplex_problem
 from kermes.papers.gpm.r_random import RRandom
+from kermes.papers.gpm.run import PAPER
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """Two runs of everything, three numbers of samples, one process."""
-    settings = run.config()
+    settings = deepcopy(PAPER.settings)
     settings |= {
         "workers": 1,
         "block": 1,
@@ -30,18 +32,18 @@ def tiny(monkeypatch):
     settings["quick"] = {
         "failures": 2, "centred": 2, "bird": 2, "rmse": few, "ablation": 2, "corrected": few, "theorem4": 1,
     }  # fmt: skip
-    monkeypatch.setattr(run, "config", lambda: settings)
+    monkeypatch.setattr(PAPER, "settings", settings)
     return settings
 
 
 def test_all_pieces(tiny, tmp_path):
     pytest.importorskip("matplotlib")
     said = []
-    summary = run.reproduce("quick", tmp_path, say=said.append)
-    assert tuple(summary) == run.PIECES
-    for name in run.PIECES:
+    summary = PAPER.reproduce("quick", tmp_path, say=said.append)
+    assert list(summary) == list(PAPER.pieces)
+    for name in PAPER.pieces:
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
-    for table in run.tables("quick", summary):
+    for table in PAPER.tables("quick", summary):
         assert table.rows
         assert all(len(row) == len(table.header) for row in table.rows), table.title
     assert summary["figure11"]["cost of two rows"] == [100.0, 100.0]
@@ -52,7 +54,7 @@ def test_all_pieces(tiny, tmp_path):
     assert all(np.isfinite(s["rmse"]).all() for methods in scores.values() for s in methods.values())
     assert max(gap[0] for gap in summary["corrected"]["theorem4"].values()) < 1e-12
     heard = len(said)
-    assert run.reproduce("quick", tmp_path, ("figure12",), said.append) == {"figure12": summary["figure12"]}
+    assert PAPER.reproduce("quick", tmp_path, ("figure12",), said.append) == {"figure12": summary["figure12"]}
     assert len(said) == heard  # runs are kept
 
 
@@ -192,50 +194,50 @@ def test_errors_of_the_authors_procedure_use_se_parameters_for_both():
 
 
 def test_undefined_shares_of_figures_6_and_7():
-    settings = run.config()
+    settings = PAPER.settings
     for nugget, known in zip(settings["nuggets"], ("figure6", "figure7"), strict=True):
         found = experiments._surfaces(settings, nugget)[0]["undefined"]
-        for name, share in run.expected()["paper"]["undefined"][known].items():
-            assert abs(found[name] - share) < run.expected()["tolerance"]["paper"]["undefined"]
+        for name, share in PAPER.expected["paper"]["undefined"][known].items():
+            assert abs(found[name] - share) < PAPER.expected["tolerance"]["paper"]["undefined"]
 
 
 def test_deviations_are_named():
-    paper = run.expected()["paper"]
+    paper = PAPER.expected["paper"]
     found = {
-        "samples": run.config()["samples"],
+        "samples": PAPER.settings["samples"],
         "runs": 500,
         "failed": {p: list(v) for p, v in paper["failed"].items()},
     }
-    assert run.deviations("full", {"figure9": found}) == []
+    assert PAPER.deviations("full", {"figure9": found}) == []
     found["failed"]["xiong"][2] += 300 * np.sqrt(0.124 * 0.876 / 500) + 0.1
     found["failed"]["problem13"][0] = 0.4  # two runs of 500 where there was none
-    assert run.deviations("full", {"figure9": found}) == [
+    assert PAPER.deviations("full", {"figure9": found}) == [
         "failed fits, modified Xiong, 5 samples: 16.9 % against 12.4 %, which has +-4.4 %"
     ]
     shares = {"undefined": dict(paper["undefined"]["figure6"], SE=20.0)}
-    assert run.deviations("full", {"figure6": shares}) == ["figure6, SE: 20.0 % against 25.2 %"]
+    assert PAPER.deviations("full", {"figure6": shares}) == ["figure6, SE: 20.0 % against 25.2 %"]
 
 
 def test_recorded_errors_are_held_against():
-    recorded = run.expected()["quick"]
+    recorded = PAPER.expected["quick"]
     scores = {p: {m: {"rmse": list(v)} for m, v in methods.items()} for p, methods in recorded.items()}
-    found = {"samples": run.config()["quick"]["corrected"]["samples"], "scores": scores}
+    found = {"samples": PAPER.settings["quick"]["corrected"]["samples"], "scores": scores}
     assert scores.keys() == data.NAMES.keys()
-    assert run.deviations("quick", {"corrected": found}) == []
+    assert PAPER.deviations("quick", {"corrected": found}) == []
     scores["bird"]["WSE"]["rmse"][-1] *= 1.2
-    assert len(run.deviations("quick", {"corrected": found})) == 1
+    assert len(PAPER.deviations("quick", {"corrected": found})) == 1
 
 
 def test_recorded_failures_are_the_published_ones():
     published = data.read_reference()
     if not published:
         pytest.skip("needs gp_on_measures/reference.csv, which is not ours to ship; KERMES_DATA names its folder")
-    for problem, values in run.expected()["paper"]["failed"].items():
+    for problem, values in PAPER.expected["paper"]["failed"].items():
         assert values == published[problem]["wse_mle failed_percent"]
 
 
 def test_config_holds_the_protocol_of_the_paper():
-    settings = run.config()
+    settings = PAPER.settings
     assert settings["samples"] == list(range(3, 21))
     assert (
         settings["full"]["failures"] == settings["full"]["rmse"]["runs"] == settings["full"]["corrected"]["runs"] == 500

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._checks import choice
-from .._typing import FloatArray
+from ...exceptions import InvalidParameterError
+from .._paper import FloatArray
 
 __all__ = ["SIMPLEX_PROBLEMS", "SimplexProblem", "simplex_problem"]
 
@@ -30,8 +30,8 @@ class SimplexProblem:
 
     Examples
     --------
-    >>> from kermes import datasets
-    >>> problem = datasets.simplex_problem("xiong")
+    >>> from kermes.papers.gpm.problems import simplex_problem
+    >>> problem = simplex_problem("xiong")
     >>> problem([[0.25, 0.75], [0.5, 0.5]]).round(3)
     array([-0.417, -0.522])
     """
@@ -67,11 +67,13 @@ def simplex_problem(name: str) -> SimplexProblem:
 
     Examples
     --------
-    >>> from kermes import datasets
-    >>> round(datasets.simplex_problem("problem02").minimum, 4)
+    >>> from kermes.papers.gpm.problems import simplex_problem
+    >>> round(simplex_problem("problem02").minimum, 4)
     -1.8996
     """
-    return _PROBLEMS[choice(name, "name", SIMPLEX_PROBLEMS)]
+    if name not in _PROBLEMS:
+        raise InvalidParameterError(f"`name` must be one of {', '.join(SIMPLEX_PROBLEMS)}; got {name!r}.")
+    return _PROBLEMS[name]
 
 
 def _problem02(a: FloatArray) -> FloatArray:

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize
 from tests.oracles import small_gp as oracle
 
-from kermes.core import small_gp, unguarded_gp
-from kermes.papers.gpm import exponents
+from kermes.papers.gpm import exponents, small_gp, unguarded_gp
 
 
 def problem(n, m=2, seed=0):

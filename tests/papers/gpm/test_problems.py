@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from kermes import datasets
 from kermes.exceptions import InvalidParameterError
+from kermes.papers.gpm.problems import SIMPLEX_PROBLEMS, simplex_problem
 
 
-@pytest.mark.parametrize("name", datasets.SIMPLEX_PROBLEMS)
+@pytest.mark.parametrize("name", SIMPLEX_PROBLEMS)
 def test_no_point_of_a_grid_lies_below_the_minimum(name):
-    problem = datasets.simplex_problem(name)
+    problem = simplex_problem(name)
     steps = np.linspace(0, 1, 401)
     grid = np.stack(np.meshgrid(*[steps] * (problem.n_weights - 1)), axis=-1).reshape(-1, problem.n_weights - 1)
     grid = grid[grid.sum(axis=1) <= 1]
@@ -21,13 +21,13 @@ def test_no_point_of_a_grid_lies_below_the_minimum(name):
 
 def test_values_by_hand():
     half = [[0.5, 0.5]]
-    assert datasets.simplex_problem("problem02")(half) == pytest.approx(np.sin(5.1) + np.sin(17.0))
-    assert datasets.simplex_problem("problem13")([[0.0, 1.0]]) == pytest.approx(-0.01 - (1 - 1e-6) ** (1 / 3))
-    assert datasets.simplex_problem("problem15")(half) == pytest.approx(6.0)
+    assert simplex_problem("problem02")(half) == pytest.approx(np.sin(5.1) + np.sin(17.0))
+    assert simplex_problem("problem13")([[0.0, 1.0]]) == pytest.approx(-0.01 - (1 - 1e-6) ** (1 / 3))
+    assert simplex_problem("problem15")(half) == pytest.approx(6.0)
     # At (1/2, 1/2, 0) both coordinates are 0: cos 0 exp(1) + 0.
-    assert datasets.simplex_problem("bird")([[0.5, 0.5, 0.0]]) == pytest.approx(np.e)
+    assert simplex_problem("bird")([[0.5, 0.5, 0.0]]) == pytest.approx(np.e)
 
 
 def test_unknown_name():
     with pytest.raises(InvalidParameterError, match="problem02"):
-        datasets.simplex_problem("problem2")
+        simplex_problem("problem2")

@@ -6,9 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import texture as oracle
 
-from kermes import datasets
-from kermes.datasets._texture import cooccurrences
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
+from kermes.papers.kwd.texture import TEXTURE_FEATURES, cooccurrences, glcm_features, texture_features
 
 # The matrix, and by hand: marginal (9, 5, 2) / 16; differences 0, 1, 2 have (8, 6, 2) / 16; sums 2 to 6 have
 # (6, 4, 4, 2, 0) / 16; mean (9 + 2 * 5 + 3 * 2) / 16 = 25 / 16, so sums are (-9, -1, 7, 15) / 8 off their mean 25 / 8.
@@ -47,17 +46,17 @@ BY_HAND = {
 
 
 def named(matrix):
-    return dict(zip(datasets.TEXTURE_FEATURES, datasets.glcm_features(matrix), strict=True))
+    return dict(zip(TEXTURE_FEATURES, glcm_features(matrix), strict=True))
 
 
-@pytest.mark.parametrize("name", datasets.TEXTURE_FEATURES)
+@pytest.mark.parametrize("name", TEXTURE_FEATURES)
 def test_feature_by_hand(name):
     assert named(P)[name] == pytest.approx(BY_HAND[name], rel=1e-13)
 
 
 def test_names_are_those_of_the_table():
-    assert len(datasets.TEXTURE_FEATURES) == len(set(datasets.TEXTURE_FEATURES)) == 25
-    assert set(BY_HAND) == set(datasets.TEXTURE_FEATURES)
+    assert len(TEXTURE_FEATURES) == len(set(TEXTURE_FEATURES)) == 25
+    assert set(BY_HAND) == set(TEXTURE_FEATURES)
 
 
 @pytest.mark.parametrize("levels", [2, 5, 64])
@@ -66,11 +65,11 @@ def test_features_are_the_definitions(levels):
     counts = rng.poisson(0.7, size=(3, levels, levels)) + np.eye(levels)
     stack = counts + counts.transpose(0, 2, 1)
     stack /= stack.sum(axis=(1, 2), keepdims=True)
-    found = datasets.glcm_features(stack)
+    found = glcm_features(stack)
     for row, matrix in zip(found, stack, strict=True):
         expected = oracle.features(matrix)
-        assert_allclose(row, [expected[name] for name in datasets.TEXTURE_FEATURES], rtol=1e-9, atol=1e-12)
-        assert_allclose(datasets.glcm_features(matrix), row, rtol=1e-13, atol=1e-13)
+        assert_allclose(row, [expected[name] for name in TEXTURE_FEATURES], rtol=1e-9, atol=1e-12)
+        assert_allclose(glcm_features(matrix), row, rtol=1e-13, atol=1e-13)
 
 
 def test_one_grey_level_has_no_correlation():
@@ -81,7 +80,7 @@ def test_one_grey_level_has_no_correlation():
     assert [found[name] for name in zero] == [0.0] * 4
     assert np.isfinite(list(found.values())).all()
     assert found["joint energy"] == found["inverse difference"] == 1.0
-    assert np.isfinite(datasets.glcm_features([[1.0]])).all()
+    assert np.isfinite(glcm_features([[1.0]])).all()
 
 
 def test_equally_frequent_levels_have_no_haralick_correlation():
@@ -94,12 +93,12 @@ def test_equally_frequent_levels_have_no_haralick_correlation():
 @pytest.mark.parametrize("matrix", [P * 2, P - np.diag([0.0, 0.0, 0.1]), np.triu(P) / np.triu(P).sum(), P * np.nan])
 def test_not_a_normalised_matrix(matrix):
     with pytest.raises(InvalidParameterError, match="must be symmetric, without negative entries, and sum to 1"):
-        datasets.glcm_features(matrix)
+        glcm_features(matrix)
 
 
 def test_not_a_square_matrix():
     with pytest.raises(InvalidParameterError, match="must be square"):
-        datasets.glcm_features(P[:2])
+        glcm_features(P[:2])
 
 
 def test_cooccurrences_are_pairs_of_neighbours():
@@ -116,35 +115,35 @@ def test_cooccurrences_are_pairs_of_neighbours():
 def test_air_is_left_out():
     image = np.full((1, 8, 8), -1000.0)
     image[0, 2:6, 2:6] = np.arange(16.0).reshape(4, 4)
-    body = datasets.texture_features(image, levels=4, percentile=5.0)
+    body = texture_features(image, levels=4, percentile=5.0)
     image[0, 0, 0] = -1024.0  # below the percentile still
-    assert_allclose(datasets.texture_features(image, levels=4, percentile=75.0), body)
+    assert_allclose(texture_features(image, levels=4, percentile=75.0), body)
 
 
 def test_features_ignore_scale_offset_and_order_of_images():
     images = np.random.default_rng(1).normal(size=(3, 12, 12))
-    found = datasets.texture_features(images)
+    found = texture_features(images)
     assert found.shape == (3, 25)
-    assert_allclose(datasets.texture_features(64.0 * images - 128.0), found, rtol=1e-9)
-    assert_allclose(datasets.texture_features(images[::-1]), found[::-1], rtol=1e-9)
-    assert datasets.texture_features(images[:0]).shape == (0, 25)
+    assert_allclose(texture_features(64.0 * images - 128.0), found, rtol=1e-9)
+    assert_allclose(texture_features(images[::-1]), found[::-1], rtol=1e-9)
+    assert texture_features(images[:0]).shape == (0, 25)
 
 
 def test_unsuitable_images():
     images = np.zeros((2, 4, 4))
     images[0, :, 2:] = 1.0
     with pytest.raises(UnsuitableDataError, match="image 1 has no two neighbouring pixels"):
-        datasets.texture_features(images)
+        texture_features(images)
     images[1, 0, 0] = np.nan
     with pytest.raises(UnsuitableDataError, match="image 1 has values that are not finite"):
-        datasets.texture_features(images)
+        texture_features(images)
     with pytest.raises(InvalidParameterError, match=r"shape \(n, height, width\)"):
-        datasets.texture_features(images[0])
+        texture_features(images[0])
     with pytest.raises(InvalidParameterError, match="`levels` must be an integer of at least 2"):
-        datasets.texture_features(images, levels=1)
+        texture_features(images, levels=1)
 
 
 def test_needs_scikit_image(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.feature", None)
     with pytest.raises(MissingDependencyError, match=r"kermes\[image\]"):
-        datasets.texture_features(np.eye(4)[None])
+        texture_features(np.eye(4)[None])

@@ -1,11 +1,15 @@
 """The paper `skm` at toy size: every piece runs, results are kept, figures are drawn."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
 from kermes import datasets
 from kermes.papers import _digits
-from kermes.papers.skm import pictures, run
+from kermes.papers._paper import Run
+from kermes.papers.skm import pictures
+from kermes.papers.skm.run import PAPER
 
 pytest.importorskip("matplotlib")
 
@@ -15,7 +19,7 @@ def tiny(monkeypatch):
     """The digits of scikit-learn in place of MNIST, and tiny sizes."""
     digits = datasets.load_digits()
     monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
-    settings = run.config()
+    settings = deepcopy(PAPER.settings)
     settings |= {"threshold": 8, "sigma": 0.2, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
     settings["figure3"]["images"] = 3
     settings["quick"] = {
@@ -23,37 +27,41 @@ def tiny(monkeypatch):
         "figure6": {"images": 6, "points": [6, 9], "splits": 1},
         "figure7": {"images": 6, "points": {"first": 4, "last": 12, "count": 3}, "samplings": 1, "splits": 1},
     }
-    monkeypatch.setattr(run, "config", lambda: settings)
+    monkeypatch.setattr(PAPER, "settings", settings)
     return settings
+
+
+def run_of(settings):
+    return Run(settings, {}, PAPER.expected["paper"], None, None)
 
 
 def test_table_and_figures(tiny, tmp_path):
     said = []
-    summary = run.reproduce("quick", tmp_path, say=said.append)
-    assert tuple(summary) == run.PIECES
+    summary = PAPER.reproduce("quick", tmp_path, say=said.append)
+    assert list(summary) == list(PAPER.pieces)
     mean = summary["table1"]["mean"]
-    assert mean.keys() >= run.expected()["paper"]["table1"].keys()
+    assert mean.keys() >= PAPER.expected["paper"]["table1"].keys()
     assert all(list(errors) == ["8", "12"] for errors in mean.values())
     assert mean["k-IGV normalised"]["12"] <= 15.0  # zeros, ones and twos
     assert len(said) == 4 + 2 + 3
     for number in range(2, 8):
         assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
-    for table in run.tables("quick", summary):
+    for table in PAPER.tables("quick", summary):
         assert table.rows
         assert all(len(row) == len(table.header) for row in table.rows)
-    assert run.reproduce("quick", tmp_path, ("table1",), said.append) == {"table1": summary["table1"]}
+    assert PAPER.reproduce("quick", tmp_path, ("table1",), said.append) == {"table1": summary["table1"]}
     assert len(said) == 9  # finished pieces are not run again
 
 
 def test_figure2_is_the_ratio_of_generalised_variances(tiny):
-    found, _ = pictures.figure2(tiny, {}, None, None)
+    found, _ = pictures.figure2(run_of(tiny))
     products = {name: np.prod(values) for name, values in found["variances"].items()}
     ratio = np.sqrt(products["1"] * products["0"]) / products["mean"]
     assert found["kernel"] == pytest.approx(ratio, rel=1e-4)
 
 
 def test_eigenvalues_decrease(tiny):
-    ones, twos = (figure(tiny, {}, None, None)[0] for figure in (pictures.figure4, pictures.figure5))
+    ones, twos = (figure(run_of(tiny))[0] for figure in (pictures.figure4, pictures.figure5))
     assert ones.keys() == {"1", "0", "mean"}
     assert twos.keys() == {"2", "0", "mean"}
     for eigenvalues in (ones, twos):
@@ -64,27 +72,27 @@ def test_eigenvalues_decrease(tiny):
 
 
 def test_deviations_are_named():
-    recorded = run.expected()
+    recorded = PAPER.expected
     mean = {row: dict(errors) for row, errors in recorded["paper"]["table1"].items()}
     mean["k-IGV normalised"] = dict(recorded["limit"]["table1"]["k-IGV normalised"])
-    summary = {"table1": {"mean": mean, "deviation": {}}, "figure3": {"mean": {"0 and 1": 0.4}}}
-    assert run.deviations("full", summary) == []
+    summary = {"table1": {"mean": mean, "std": {}}, "figure3": {"mean": {"0 and 1": 0.4}}}
+    assert PAPER.deviations("full", summary) == []
     mean["k-B"]["40"] += 2.5
     mean["k-IGV normalised"]["80"] += 0.1
-    assert run.deviations("full", summary) == [
+    assert PAPER.deviations("full", summary) == [
         "table1, k-B, 40: 21.6 % against 19.1 %",
         "table1, k-IGV normalised, 80: 8.6 %, more than 8.5 %",
     ]
 
 
 def test_recorded_errors_keep_what_is_promised():
-    mean = run.expected()["full"]["table1"]
+    mean = PAPER.expected["full"]["table1"]
     promised = {row: mean[row] for row in ("k-IGV", "k-IGV normalised")}
-    assert run.deviations("full", {"table1": {"mean": promised, "deviation": {}}}) == []
+    assert PAPER.deviations("full", {"table1": {"mean": promised, "std": {}}}) == []
 
 
 def test_config_holds_the_protocol_of_the_paper():
-    settings = run.config()
+    settings = PAPER.settings
     table = settings["full"]["table1"]
     assert (table["images"], table["points"], table["samplings"], table["splits"]) == (100, [40, 50, 60, 70, 80], 3, 5)
     assert (settings["threshold"], settings["eta"], settings["sigma"]) == (190, 0.01, 0.1)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.progress import track
 
-from .._checks import integer
-from .._typing import AnyArray, FloatArray
-from ..engine._progress import Progress
-from ..exceptions import InvalidParameterError, KermesError
-from ._phantom import BOTTOM, FIELD, TOP, Head, draw_head, paint_slice
-from ._scanner import reconstruct
-from ._teeth import draw_restoration
+from ...exceptions import InvalidParameterError, KermesError
+from .._paper import AnyArray, FloatArray, written_whole
+from .phantom import BOTTOM, FIELD, TOP, Head, draw_head, paint_slice
+from .scanner import reconstruct
+from .teeth import draw_restoration
 
 __all__ = ["Slices", "make_dental_ct"]
 
@@ -97,16 +97,14 @@ def make_dental_ct(
 
     Examples
     --------
-    >>> from kermes import datasets
-    >>> datasets.make_dental_ct(n_scans=2, n_slices=3, n_noisy=1, size=32, cache=False)
+    >>> from kermes.papers.kwd.dental import make_dental_ct
+    >>> make_dental_ct(n_scans=2, n_slices=3, n_noisy=1, size=32, cache=False)
     Slices(3 of 32 x 32 pixels from 2 scans, 1 noisy)
     """
-    n_scans, n_slices = integer(n_scans, "n_scans", low=1), integer(n_slices, "n_slices", low=1)
-    n_noisy, size, seed = (
-        integer(n_noisy, "n_noisy", low=0),
-        integer(size, "size", low=16),
-        integer(seed, "seed", low=0),
-    )
+    lowest = {"n_scans": (n_scans, 1), "n_slices": (n_slices, 1), "n_noisy": (n_noisy, 0), "size": (size, 16)}
+    for name, (value, low) in lowest.items():
+        if value < low:
+            raise InvalidParameterError(f"`{name}` must be an integer of at least {low}; got {value!r}.")
     if n_noisy > n_slices:
         raise InvalidParameterError(f"`n_noisy` must be at most `n_slices` = {n_slices}; got {n_noisy}.")
     if not cache:
@@ -128,12 +126,12 @@ def _simulate(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -
     chosen = np.sort(np.concatenate([_in_turn(noisy, n_noisy, rng), _in_turn(~noisy, n_slices - n_noisy, rng)]))
     scan, level = np.divmod(chosen, len(levels))
     images = np.empty((n_slices, size, size), dtype=np.int16)
-    with Progress(n_slices, "auto", "CT slices", unit="slices") as progress:
-        for i, (s, z) in enumerate(zip(scan, levels[level], strict=True)):
-            maps = paint_slice(heads[s], z, size)
-            photons = np.random.default_rng([seed, chosen[i]])  # a stream of its own: no slice depends on another
-            images[i] = reconstruct(maps, FIELD / size / 10.0, heads[s].photons, photons)
-            progress.advance(1)
+    console = Console(stderr=True)
+    for i in track(range(n_slices), "CT slices", console=console, transient=True, disable=not console.is_terminal):
+        head = heads[scan[i]]
+        maps = paint_slice(head, levels[level[i]], size)
+        photons = np.random.default_rng([seed, chosen[i]])  # a stream of its own: no slice depends on another
+        images[i] = reconstruct(maps, FIELD / size / 10.0, head.photons, photons)
     return Slices(images, noisy.ravel()[chosen], scan, levels[level])
 
 
@@ -193,11 +191,5 @@ def _read(path: Path) -> Slices | None:
 
 
 def _write(path: Path, slices: Slices) -> None:
-    """Write to a file beside it and rename: a reader sees the whole file or none."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez_compressed(file, images=slices.images, noisy=slices.noisy, scan=slices.scan, level=slices.level)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(path) as fresh, open(fresh, "wb") as file:
+        np.savez_compressed(file, images=slices.images, noisy=slices.noisy, scan=slices.scan, level=slices.level)

@@ -1,14 +1,15 @@
 """A likelihood as it must not be computed: general inverse, determinant with a sign, nugget when they fail.
 
 What many scripts do, rebuilt to show what comes of it (paper `gpm`): the matrix may be indefinite or not even
-symmetric, and the value is defined as long as the determinant is positive. Kernel as in :mod:`kermes.core.small_gp`.
+symmetric, and the value is defined as long as the determinant is positive. Kernel as in
+:mod:`kermes.papers.gpm.small_gp`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .jit import strict_core, tile_core
+from ...core.jit import strict_core, tile_core
 from .small_gp import LOG_TWO_PI, gram
 
 EPSILON = float(np.finfo(np.float64).eps)

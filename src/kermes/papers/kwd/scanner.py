@@ -6,16 +6,17 @@ NIST standard reference database 126, rounded.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import missing
-from .._typing import AnyArray, FloatArray
+from ...exceptions import MissingDependencyError
+from .._paper import AnyArray, FloatArray
 
-__all__ = ["MATERIALS", "VIEWS_PER_PIXEL", "circle", "reconstruct"]
+__all__ = ["MATERIALS", "VIEWS_PER_PIXEL", "circle", "reconstruct", "scikit_image"]
 
 #: Energies in keV that stand for the spectrum of a filtered 120 kV tube, and the share of the signal in each.
 ENERGIES = (40, 50, 60, 80, 100)
@@ -73,29 +74,33 @@ def reconstruct(
         Photons that reach a reading of the detector through air.
     rng : Generator
     """
-    radon, iradon = _transforms()
+    transform = scikit_image("transform")
     size = len(next(iter(maps.values())))
     angles = np.linspace(0.0, 180.0, round(VIEWS_PER_PIXEL * size), endpoint=False)
     # Line integrals are linear: one transform per material serves all energies.
     lengths = {
-        name: pixel * radon(np.asarray(density, dtype=np.float32), angles, circle=True)
+        name: pixel * transform.radon(np.asarray(density, dtype=np.float32), angles, circle=True)
         for name, density in maps.items()
         if np.any(density)
     }
     water = _water_length(_readings(lengths, photons, rng, (size, len(angles))) / photons)
-    image = iradon(water.astype(np.float32) / pixel, angles, filter_name="cosine", circle=True, output_size=size)
+    readings = water.astype(np.float32) / pixel
+    image = transform.iradon(readings, angles, filter_name="cosine", circle=True, output_size=size)
     # The reconstruction is the density of water that would attenuate alike: 1 in water, 0 in air.
     hounsfield: NDArray[np.int16] = np.clip(np.rint(1000.0 * (image - 1.0)), LOWEST, HIGHEST).astype(np.int16)
     hounsfield[~circle(size)] = LOWEST
     return hounsfield
 
 
-def _transforms() -> tuple[Any, Any]:
+def scikit_image(module: str) -> Any:
+    """Return a module of scikit-image, which is an extra."""
     try:
-        from skimage.transform import iradon, radon
+        return importlib.import_module(f"skimage.{module}")
     except ImportError:
-        raise missing("scikit-image", "image", "Simulated tomography") from None
-    return radon, iradon
+        raise MissingDependencyError(
+            "The paper `kwd` needs the package scikit-image, which is not installed. Install it with: pip install "
+            "'kermes[image]'"
+        ) from None
 
 
 def _readings(

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kermes import datasets
-from kermes.datasets import _dental
-from kermes.datasets._phantom import BOTTOM, FIELD, TOP, Canvas, draw_head, paint_slice
-from kermes.datasets._scanner import MATERIALS, circle, reconstruct
-from kermes.datasets._teeth import Restoration
 from kermes.exceptions import InvalidParameterError, KermesError, MissingDependencyError
+from kermes.papers.kwd import dental
+from kermes.papers.kwd.dental import make_dental_ct
+from kermes.papers.kwd.phantom import BOTTOM, FIELD, TOP, Canvas, draw_head, paint_slice
+from kermes.papers.kwd.scanner import MATERIALS, circle, reconstruct
+from kermes.papers.kwd.teeth import Restoration
 
 SMALL = {"n_scans": 2, "n_slices": 6, "n_noisy": 2, "size": 48}
 METALS = set(MATERIALS) - {"water", "bone"}
@@ -18,7 +18,7 @@ METALS = set(MATERIALS) - {"water", "bone"}
 
 @pytest.fixture(scope="module")
 def small():
-    return datasets.make_dental_ct(**SMALL, cache=False)
+    return make_dental_ct(**SMALL, cache=False)
 
 
 def test_counts_shapes_and_order(small):
@@ -34,10 +34,10 @@ def test_counts_shapes_and_order(small):
 
 
 def test_the_seed_decides(small):
-    again = datasets.make_dental_ct(**SMALL, cache=False)
+    again = make_dental_ct(**SMALL, cache=False)
     for name in ("images", "noisy", "scan", "level"):
         assert_array_equal(getattr(again, name), getattr(small, name))
-    assert np.any(datasets.make_dental_ct(**SMALL, seed=1, cache=False).images != small.images)
+    assert np.any(make_dental_ct(**SMALL, seed=1, cache=False).images != small.images)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_labels_are_the_metal_in_the_slice(monkeypatch, n_scans, n_slices, n_noi
         seen.append(paint_slice(*args))
         return seen[-1]
 
-    monkeypatch.setattr(_dental, "paint_slice", paint)
-    monkeypatch.setattr(_dental, "reconstruct", lambda *args: 0)
-    slices = datasets.make_dental_ct(n_scans, n_slices, n_noisy, size=16, cache=False)
+    monkeypatch.setattr(dental, "paint_slice", paint)
+    monkeypatch.setattr(dental, "reconstruct", lambda *args: 0)
+    slices = make_dental_ct(n_scans, n_slices, n_noisy, size=16, cache=False)
     assert slices.noisy.sum() == n_noisy
     assert len(slices) == n_slices
     assert_array_equal([bool(METALS & set(maps)) for maps in seen], slices.noisy)
@@ -64,33 +64,33 @@ def test_the_numbers_of_the_paper_are_possible():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         levels = np.linspace(BOTTOM, TOP, 41)
-        noisy = _dental._fit_metal([draw_head(rng) for _ in range(44)], levels, 1164, 276, rng)
+        noisy = dental._fit_metal([draw_head(rng) for _ in range(44)], levels, 1164, 276, rng)
         assert noisy.sum() >= 276
         assert (~noisy).sum() >= 888
 
 
 def test_impossible_numbers():
     with pytest.raises(InvalidParameterError, match="`n_noisy` must be at most `n_slices` = 3; got 4"):
-        datasets.make_dental_ct(n_scans=1, n_slices=3, n_noisy=4, cache=False)
+        make_dental_ct(n_scans=1, n_slices=3, n_noisy=4, cache=False)
     with pytest.raises(InvalidParameterError, match=r"100 of 100 slices in 2 scans are too many"):
-        datasets.make_dental_ct(n_scans=2, n_slices=100, n_noisy=100, size=16, cache=False)
+        make_dental_ct(n_scans=2, n_slices=100, n_noisy=100, size=16, cache=False)
     with pytest.raises(InvalidParameterError, match="`size` must be an integer of at least 16"):
-        datasets.make_dental_ct(size=8, cache=False)
+        make_dental_ct(size=8, cache=False)
 
 
 def test_cache(tmp_path, monkeypatch, small):
     monkeypatch.setenv("KERMES_CACHE", str(tmp_path / "deep" / "folder"))
-    first = datasets.make_dental_ct(**SMALL)
+    first = make_dental_ct(**SMALL)
     (file,) = (tmp_path / "deep" / "folder").iterdir()  # and no temporary file
     assert_array_equal(first.images, small.images)
     with monkeypatch.context() as patch:
-        patch.setattr(_dental, "_simulate", None)  # not called
-        second = datasets.make_dental_ct(**SMALL)
+        patch.setattr(dental, "_simulate", None)  # not called
+        second = make_dental_ct(**SMALL)
     for name in ("images", "noisy", "scan", "level"):
         assert_array_equal(getattr(second, name), getattr(small, name))
         assert getattr(second, name).dtype == getattr(small, name).dtype
     file.write_bytes(file.read_bytes()[:1000])  # damaged
-    assert_array_equal(datasets.make_dental_ct(**SMALL).images, small.images)
+    assert_array_equal(make_dental_ct(**SMALL).images, small.images)
     assert len(list(file.parent.iterdir())) == 1
 
 
@@ -98,25 +98,24 @@ def test_a_cache_that_cannot_be_written_is_said_first(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KERMES_CACHE", str(tmp_path / "file"))
     with pytest.raises(KermesError, match="Set KERMES_CACHE to another one, or pass cache=False"):
-        datasets.make_dental_ct()
+        make_dental_ct()
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch, small):
     monkeypatch.setattr(np, "savez_compressed", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        _dental._write(tmp_path / "x.npz", small)
+        dental._write(tmp_path / "x.npz", small)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_needs_scikit_image(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.transform", None)
     with pytest.raises(MissingDependencyError, match=r"kermes\[image\]"):
-        datasets.make_dental_ct(**SMALL, cache=False)
+        make_dental_ct(**SMALL, cache=False)
 
 
-def test_quiet_in_a_pipe(capfd, monkeypatch):
-    monkeypatch.setattr("kermes.engine._progress.PATIENCE", -1.0)
-    datasets.make_dental_ct(1, 1, 0, size=16, cache=False)
+def test_quiet_in_a_pipe(capfd):
+    make_dental_ct(1, 1, 0, size=16, cache=False)
     assert capfd.readouterr() == ("", "")
 
 
@@ -240,4 +239,4 @@ def test_a_head_without_teeth_gets_no_metal():
     head = replace(draw_head(np.random.default_rng(0)), teeth=(), restorations=())
     levels = np.linspace(BOTTOM, TOP, 20)
     with pytest.raises(InvalidParameterError, match="too many"):
-        _dental._fit_metal([head], levels, 10, 3, np.random.default_rng(0))
+        dental._fit_metal([head], levels, 10, 3, np.random.default_rng(0))

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from kermes import optimization
 from kermes.exceptions import InvalidParameterError
-from kermes.optimization._simplex import ascend, check_weights
+from kermes.optimization._ascent import ascend, check_weights
 
 ENTRIES = st.floats(-1e3, 1e3, allow_nan=False)
 

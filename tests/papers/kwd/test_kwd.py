@@ -1,12 +1,16 @@
 """The paper `kwd` at toy size: every piece runs, features are kept, figures are drawn, numbers are what they claim."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import gaussians
 
 from kermes import Measures
-from kermes.papers.kwd import data, experiments, methods, report, run
+from kermes.papers._paper import Run
+from kermes.papers.kwd import data, experiments, methods, report
+from kermes.papers.kwd.run import PAPER
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("skimage")
@@ -18,17 +22,17 @@ TOY = {"n_scans": 4, "n_slices": 24, "n_noisy": 8, "size": 32}
 def tiny(monkeypatch, tmp_path):
     """A few small slices, and short grids."""
     monkeypatch.setenv("KERMES_CACHE", str(tmp_path / "cache"))
-    settings = run.config()
+    settings = deepcopy(PAPER.settings)
     settings |= {"gammas": [1.0], "rhos": [0.1], "ranges": [[1.0, 99.0]], "linkages": ["average", "complete", "ward"]}
     settings["quick"] = {"slices": TOY, "seeds": [0, 1]}
-    monkeypatch.setattr(run, "config", lambda: settings)
+    monkeypatch.setattr(PAPER, "settings", settings)
     return settings
 
 
 def test_figures_and_sensitivity(tiny, tmp_path):
     said = []
-    summary = run.reproduce("quick", tmp_path, say=said.append)
-    assert tuple(summary) == run.PIECES
+    summary = PAPER.reproduce("quick", tmp_path, say=said.append)
+    assert list(summary) == list(PAPER.pieces)
     assert len(said) == 3  # two simulations, and one again with other grey values
     assert summary["figure1"]["clean"]["scan"] != summary["figure1"]["noisy"]["scan"]
     assert np.sum(summary["figure2"]["table"], axis=0).tolist() == [16, 8]
@@ -40,18 +44,18 @@ def test_figures_and_sensitivity(tiny, tmp_path):
     assert found["seeds"]["0"] == scores != found["seeds"]["1"]
     assert found["gamma"]["1"] == {name: found["seeds"]["0"][name] for name in ("kernel Wasserstein", "kernel KL")}
     assert found["rho"]["0.1"] == {name: found["seeds"]["0"][name] for name in ("KL", "kernel KL")}
-    for name in run.PIECES:
+    for name in PAPER.pieces:
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
-    for table in run.tables("quick", summary):
+    for table in PAPER.tables("quick", summary):
         assert table.rows
         assert all(len(row) == len(table.header) for row in table.rows)
-    again = run.reproduce("quick", tmp_path, ("figure2",), said.append)
+    again = PAPER.reproduce("quick", tmp_path, ("figure2",), said.append)
     assert again == {"figure2": summary["figure2"]}
     assert len(said) == 3  # the features are kept
 
 
 def test_features_are_scaled_over_the_set(tiny, tmp_path):
-    textures = data.read_textures(tiny["quick"], 0, experiments.Store(tmp_path), lambda line: None)
+    textures = data.read_textures(Run(tiny, tiny["quick"], {}, tmp_path, lambda line: None), 0)
     assert_array_equal(textures.features.min(axis=0), 0.0)
     assert_allclose(textures.features.max(axis=0), 1.0, rtol=1e-12)
     assert (textures.labels == "noisy").sum() == 8
@@ -84,7 +88,7 @@ def test_methods_are_those_of_the_paper(name):
 
 
 def test_the_table_of_the_paper_has_the_numbers_of_the_paper():
-    paper = run.expected()["paper"]
+    paper = PAPER.expected["paper"]
     (a, b), (c, d) = paper["figure2"]["table"]
     assert a + b + c + d == paper["slices"]
     classes = np.repeat(["clean", "noisy", "clean", "noisy"], [a, b, c, d])
@@ -126,13 +130,13 @@ def test_spread_leaves_out_single_linkage():
 
 
 def test_deviations_are_named():
-    scores = {name: {"average": {"chi_square": value}} for name, value in run.expected()["paper"]["figure3"].items()}
-    rates = dict(run.expected()["paper"]["figure2"]["rates"])
+    scores = {name: {"average": {"chi_square": value}} for name, value in PAPER.expected["paper"]["figure3"].items()}
+    rates = dict(PAPER.expected["paper"]["figure2"]["rates"])
     summary = {"figure2": {"rates": rates}, "figure3": {"linkage": "average", "scores": scores}, "figure1": {}}
-    assert not [line for line in run.deviations("full", summary) if line.endswith("in the paper")]
+    assert not [line for line in PAPER.deviations("full", summary) if line.endswith("in the paper")]
     scores["KL"]["average"]["chi_square"] += 51.0
     rates["noisy"] -= 6.0
-    assert [line for line in run.deviations("full", summary) if line.endswith("in the paper")] == [
+    assert [line for line in PAPER.deviations("full", summary) if line.endswith("in the paper")] == [
         "figure2, noisy: 91.1 % against 97.1 % in the paper",
         "figure3, chi-square, KL: 142.0 against 91.0 in the paper",
     ]
@@ -140,21 +144,21 @@ def test_deviations_are_named():
 
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_recorded_numbers_are_held_against(size):
-    recorded = run.expected()[size]
+    recorded = PAPER.expected[size]
     scores = {name: {"average": {"chi_square": value}} for name, value in recorded["figure3"].items()}
     summary = {
         "figure2": {"rates": dict(recorded["figure2"]["rates"])},
         "figure3": {"linkage": "average", "scores": scores},
     }
-    assert all(line.endswith("in the paper") for line in run.deviations(size, summary))
+    assert all(line.endswith("in the paper") for line in PAPER.deviations(size, summary))
     scores["Wasserstein"]["average"]["chi_square"] += 11.0
-    lines = [line for line in run.deviations(size, summary) if not line.endswith("in the paper")]
+    lines = [line for line in PAPER.deviations(size, summary) if not line.endswith("in the paper")]
     assert len(lines) == 1
     assert lines[0].startswith("figure3, chi-square, Wasserstein: ")
 
 
 def test_config_holds_the_protocol_of_the_paper():
-    settings = run.config()
+    settings = PAPER.settings
     assert (settings["gamma"], settings["rho"]) == (1.0, 0.1)
     slices = settings["full"]["slices"]
     assert (slices["n_scans"], slices["n_slices"], slices["n_noisy"]) == (44, 1164, 276)

@@ -7,10 +7,14 @@ the variance of the noise. A call of LAPACK on matrices of this size costs more 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from .exp import exp
-from .jit import strict_core, tile_core
+from ...core.exp import exp
+from ...core.jit import drop_stale_cache, strict_core, tile_core
+
+drop_stale_cache(Path(__file__).parent)
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 #: Jitters, as fractions of the variance: the least one that makes the matrix positive definite is added.

@@ -1,0 +1,220 @@
+"""What a reproduction is: pieces to run, results that are kept, tables to print, numbers that are off."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "AnyArray",
+    "Drawing",
+    "FloatArray",
+    "Numbers",
+    "Paper",
+    "Piece",
+    "PrintedTable",
+    "Result",
+    "Run",
+    "Say",
+    "above",
+    "flat",
+    "off",
+    "save_figure",
+    "written_whole",
+]
+
+FloatArray = NDArray[np.float64]
+AnyArray = NDArray[Any]
+#: Settings, sizes and results, as TOML and JSON have them.
+Numbers = dict[str, Any]
+#: Where progress is reported.
+Say = Callable[[str], None]
+#: Makes a matplotlib figure.
+Drawing = Callable[[], Any]
+#: The numbers of a piece, and what draws it: a figure of its name, several by their names, or none.
+Result = tuple[Numbers, Drawing | Mapping[str, Drawing] | None]
+
+
+class PrintedTable(NamedTuple):
+    """A table to print."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A reproduction under way.
+
+    Parameters
+    ----------
+    settings : dict
+        ``config.toml`` of the paper.
+    sizes : dict
+        The part of it that is for the size of this run.
+    published : dict
+        The numbers in the paper.
+    folder : Path
+        Finished parts are files in it: an interrupted run goes on from there.
+    say : callable
+        Where to report progress.
+    """
+
+    settings: Numbers
+    sizes: Numbers
+    published: Numbers
+    folder: Path
+    say: Say
+
+    def keep(self, name: str, depends_on: Numbers, compute: Callable[[], Any]) -> Any:
+        """Return the result ``name``: the kept one if it was computed with the same numbers, otherwise a new one."""
+        path = self.folder / f"{name}.json"
+        wanted = json.loads(json.dumps(depends_on))
+        if path.exists():
+            kept = json.loads(path.read_text())
+            if isinstance(kept, dict) and kept.get("settings") == wanted:
+                return kept["result"]
+        _write_json(path, {"settings": wanted, "result": compute()})
+        return json.loads(path.read_text())["result"]  # the same numbers as in the next run
+
+
+#: One table or figure of a paper.
+Piece = Callable[[Run], Result]
+
+
+class Paper(ABC):
+    """A paper: the pieces that can be run, the tables they make, and the numbers that are off.
+
+    Parameters
+    ----------
+    package : str
+        The folder of the paper, which holds ``config.toml`` and ``expected.json``.
+    pieces : dict of Piece
+        Its tables and figures, in its order.
+    optional : dict of Piece
+        Run on request only.
+
+    Attributes
+    ----------
+    settings : dict
+        ``config.toml``: sizes and grids.
+    expected : dict
+        ``expected.json``: the published numbers, the ones measured here, and tolerances.
+    """
+
+    def __init__(self, package: str, pieces: Mapping[str, Piece], optional: Mapping[str, Piece] | None = None) -> None:
+        folder = resources.files(package)
+        self.settings: Numbers = tomllib.loads(folder.joinpath("config.toml").read_text())
+        self.expected: Numbers = json.loads(folder.joinpath("expected.json").read_text())
+        self.pieces = dict(pieces)
+        self.optional = dict(optional or {})
+
+    def reproduce(
+        self, size: str, folder: Path, wanted: Iterable[str] | None = None, say: Say = print
+    ) -> dict[str, Numbers]:
+        """Run what ``folder`` does not hold yet, draw the figures, and return the numbers by piece.
+
+        Parameters
+        ----------
+        size : 'quick' or 'full'
+        folder : Path
+            Made if it does not exist.
+        wanted : iterable of str, optional
+            Names of pieces; all but the optional ones by default.
+        say : callable
+            Where to report progress.
+        """
+        chosen = set(self.pieces if wanted is None else wanted)
+        folder.mkdir(parents=True, exist_ok=True)
+        run = Run(self.settings, self.settings[size], self.expected["paper"], folder, say)
+        summary: dict[str, Numbers] = {}
+        for name, piece in (self.pieces | self.optional).items():
+            if name in chosen:
+                summary[name], drawn = piece(run)
+                for title, drawing in _by_name(name, drawn).items():
+                    save_figure(folder / f"{title}.png", drawing)
+        _write_json(folder / "summary.json", summary)
+        return summary
+
+    @abstractmethod
+    def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
+        """Return the tables of the pieces in the summary, with the paper's numbers."""
+
+    @abstractmethod
+    def deviations(self, size: str, summary: dict[str, Numbers]) -> list[str]:
+        """Return in words the numbers that differ from the recorded ones by more than the tolerance."""
+
+
+def _by_name(name: str, drawn: Drawing | Mapping[str, Drawing] | None) -> Mapping[str, Drawing]:
+    if drawn is None:
+        return {}
+    return {name: drawn} if callable(drawn) else drawn
+
+
+def flat(nested: Numbers, prefix: str = "") -> dict[str, float]:
+    """Return the numbers of nested dictionaries under joined names: ``{"a": {"b": 1.0}}`` as ``{"a, b": 1.0}``."""
+    found: dict[str, float] = {}
+    for key, value in nested.items():
+        name = f"{prefix}, {key}" if prefix else key
+        found |= flat(value, name) if isinstance(value, dict) else {name: value}
+    return found
+
+
+def above(found: dict[str, float], limits: dict[str, float]) -> list[str]:
+    """Return in words the errors above their limits."""
+    return [
+        f"{name}: {found[name]:.1f} %, more than {limit:.1f} %"
+        for name, limit in limits.items()
+        if name in found and found[name] > limit
+    ]
+
+
+def off(found: dict[str, float], known: dict[str, float], tolerance: float, unit: str = " %") -> list[str]:
+    """Return in words the numbers that differ from the known ones by more than ``tolerance``, in their unit."""
+    return [
+        f"{name}: {found[name]:.1f}{unit} against {value:.1f}{unit}"
+        for name, value in known.items()
+        if name in found and abs(found[name] - value) > tolerance
+    ]
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Yield a path beside ``path`` that takes its place at the end: an interruption leaves the old file or none."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        yield fresh
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _write_json(path: Path, content: Any) -> None:
+    with written_whole(path) as fresh:
+        fresh.write_text(json.dumps(content, indent=1))
+
+
+def save_figure(path: Path, drawing: Drawing) -> None:
+    """Write a figure; without matplotlib do nothing."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        return
+    with mpl.rc_context({"backend": "agg"}):
+        import matplotlib.pyplot as plt
+
+        figure = drawing()
+        figure.savefig(path, dpi=150)
+        plt.close(figure)
