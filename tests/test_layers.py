@@ -23,6 +23,7 @@ LAYERS = [
     ["clustering"],
     ["inspection"],
     ["plot"],
+    ["_model_types"],
     ["_persistence"],
     ["optimization"],
     ["comparison"],

@@ -44,6 +44,14 @@ class Frozen:
     def __sklearn_clone__(self) -> Self:
         return self
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take parameters from a file or another process, checked and brought into form like those of a new value."""
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        check = getattr(self, "__post_init__", None)
+        if check is not None:
+            check()
+
 
 class FrozenArray:
     """An array as a field of a frozen value: read-only, compared and hashed by content.

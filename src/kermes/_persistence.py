@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import zipfile
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from io import BytesIO
 from typing import Any, NamedTuple
 
 from ._atomic import whole
 from ._checks import missing
+from ._model_types import current_name, is_listed, stable_name
 from .exceptions import InvalidFileError, InvalidParameterError
 
 __all__ = ["ModelFile", "load", "read", "require", "save", "write"]
 
-FORMAT = 1
+#: Of new files. Those of format 1, the first edition, name types by their modules and are read like the others.
+FORMAT = 2
 PACKAGES = ("kermes", "scikit-learn", "numpy", "scipy")
-
-#: Packages of kermes whose estimators, divergences, costs, point kernels and kernels may be in a model.
-LAYERS = (
-    "ground",
-    "divergences",
-    "kernels",
-    "definiteness",
-    "estimators",
-    "features",
-    "clustering",
-    "optimization",
-    "comparison",
-)
-#: What models hold besides estimators, divergences, costs, point kernels and kernels.
-PARTS = {
-    "kermes._frozen.FrozenArray",
-    "kermes.comparison._candidate.Candidate",
-    "kermes.comparison._candidate.Plan",
-    "kermes.comparison._learners.Learner",
-    "kermes.comparison._search.Fitted",
-    "kermes.comparison._search.Setting",
-    "kermes.definiteness._spectrum.Spectrum",
-    "kermes.divergences.family.Family",
-    "kermes.engine._engine.Engine",
-    "kermes.estimators._bounds.Rule",
-    "kermes.estimators._bounds.TransportBounds",
-    "kermes.estimators._moments.Moments",
-    "kermes.estimators._lssvm_cv._Map",
-    "kermes.estimators._measure_gp.careful_l_bfgs",  # the optimiser of a Gaussian process: a function of numbers
-    "kermes.kernels.bumps.Bumps",
-    "kermes.measures._collection.Measures",
-    "kermes.measures._measure.Measure",
-    "kermes.measures._packed.Packed",
-    "kermes.measures._packed.Support",
-}
-#: What fitted models of scikit-learn hold besides the estimators, which skops knows.
-OTHERS = {
-    "numpy.dtype",
-    "scipy.sparse._csr.csr_matrix",  # a graph of neighbours; read as arrays, without pickle
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.utils._bunch.Bunch",
-}
-#: Modules of scikit-learn whose classes hold parameters only.
-PARAMETERS = {"sklearn.gaussian_process.kernels", "sklearn.model_selection._split"}
+#: The description of the objects in an archive of skops.
+SCHEMA = "schema.json"
 
 
 class ModelFile(NamedTuple):
@@ -90,7 +47,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Notes
     -----
     A zip archive in the format of skops (extra ``persist``): arrays as ``.npy`` and a description of the objects as
-    JSON, with the versions of kermes, scikit-learn, NumPy and SciPy. Remembered distances are not part of it.
+    JSON, with the versions of kermes, scikit-learn, NumPy and SciPy. Types of kermes are called by their public names,
+    so that files outlive moves of modules. Remembered distances are not part of it.
 
     Examples
     --------
@@ -130,18 +88,21 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
         "model": model,
     }
     try:
-        data = skops.dumps(content, compression=zipfile.ZIP_DEFLATED)
-        strangers = _strangers(skops.get_untrusted_types(data=data))
+        data = skops.dumps(content)
+        found = skops.get_untrusted_types(data=data)
     except Exception as error:  # skops has no common base of its errors
         raise InvalidParameterError(f"`model` cannot be saved: {error}") from error
+    schema, members = _unpack(BytesIO(data))
+    renamed = _rename(schema, stable_name)
+    strangers = [name for name in found if name not in renamed and not is_listed(name)]
     if strangers:
         raise InvalidParameterError(_refusal(strangers[0]))
-    if _has_store(_schema(BytesIO(data))):
+    if _has_store(schema):
         raise InvalidParameterError(
             "`model` has an engine with a store, a path that means nothing elsewhere. Remove it."
         )
     with whole(path) as temporary:
-        temporary.write_bytes(data)
+        temporary.write_bytes(_packed(schema, members, zipfile.ZIP_DEFLATED))
 
 
 def read(path: str | os.PathLike[str]) -> ModelFile:
@@ -152,11 +113,14 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
         open(path, "rb").close()  # a file that is not there is an error of its own
         raise InvalidFileError(f"{name!r} is not a model file; it must be written by kermes.save.")
     try:
-        found = skops.get_untrusted_types(file=name)
+        schema, members = _unpack(path)
+        renamed = _rename(schema, current_name).values()
+        data = _packed(schema, members, zipfile.ZIP_STORED)
+        found = skops.get_untrusted_types(data=data)
     except Exception as error:
         raise InvalidFileError(f"{name!r} is not a model file, or it is damaged ({error}).") from error
-    strangers = _strangers(found)
-    if _has_store(_schema(path)):
+    strangers = [name for name in found if name not in renamed and not is_listed(name)]
+    if _has_store(schema):
         raise InvalidFileError(f"{name!r} has an engine with a store, which would write to a path of its own choice.")
     if strangers:
         raise InvalidFileError(
@@ -164,12 +128,12 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
             "was run. Models are made of kermes, scikit-learn and NumPy only."
         )
     try:
-        content = skops.load(name, trusted=found)
+        content = skops.loads(data, trusted=found)
     except Exception as error:
         raise InvalidFileError(_unreadable(name, error)) from error
     if not isinstance(content, dict) or not {"format", "model", "versions", "notes"} <= set(content):
         raise InvalidFileError(f"{name!r} is not a model file; it must be written by kermes.save.")
-    if content["format"] != FORMAT:
+    if content["format"] not in (1, FORMAT):
         raise InvalidFileError(
             f"{name!r} was written by kermes {content['versions'].get('kermes')}, in another format. Upgrade kermes."
         )
@@ -197,10 +161,44 @@ def _unreadable(name: str, error: Exception) -> str:
     return f"{name!r} cannot be read: {type(error).__name__}: {error}. Is it damaged, or from another version?"
 
 
-def _schema(file: Any) -> Any:
-    """Return the description of the objects in a file."""
+def _unpack(file: Any) -> tuple[Any, dict[str, bytes]]:
+    """Return the description of the objects in a file, and the arrays by name."""
     with zipfile.ZipFile(file) as archive:
-        return json.loads(archive.read("schema.json"))
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop(SCHEMA)), members
+
+
+def _packed(schema: Any, members: dict[str, bytes], compression: int) -> bytes:
+    """Return the file that :func:`_unpack` reads."""
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.writestr(SCHEMA, json.dumps(schema))
+    return file.getvalue()
+
+
+def _rename(schema: Any, new_name: Callable[[str], str | None]) -> dict[str, str]:
+    """Rename the types of kermes in a description where there is a new name; return the new names by the old ones."""
+    renamed = {}
+    for node in _kermes_nodes(schema):
+        old = f"{node['__module__']}.{node['__class__']}"
+        new = new_name(old)
+        if new is not None:
+            renamed[old] = new
+            node["__module__"], _, node["__class__"] = new.rpartition(".")
+    return renamed
+
+
+def _kermes_nodes(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a description that name a type of kermes."""
+    if isinstance(node, dict):
+        if isinstance(node.get("__class__"), str) and str(node.get("__module__")).split(".")[0] == "kermes":
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for item in node:
+            yield from _kermes_nodes(item)
 
 
 def _has_store(node: Any) -> bool:
@@ -213,41 +211,6 @@ def _has_store(node: Any) -> bool:
         store = node.get("content", {}).get("content", {}).get("store", {})
         return bool(store.get("content", "null") != "null")
     return any(map(_has_store, node.values()))
-
-
-def _strangers(names: list[str]) -> list[str]:
-    """Return those types that models are not made of."""
-    return [name for name in names if not _known(name)]
-
-
-def _known(name: str) -> bool:
-    """Whether a model may hold the type: listed here, or one of the kinds of class that models are made of.
-
-    skops calls what a file names, with arguments from the file. So only classes count, whose construction does
-    nothing but keep parameters: never functions, and no class by its module's name alone.
-    """
-    if name in PARTS or name in OTHERS:
-        return True
-    module, _, attribute = name.rpartition(".")
-    if not module.startswith(tuple(f"kermes.{layer}." for layer in LAYERS)) and module not in PARAMETERS:
-        return False
-    try:
-        thing = getattr(importlib.import_module(module), attribute, None)
-    except ImportError:
-        return False
-    return isinstance(thing, type) and thing.__module__ == module and issubclass(thing, _kinds())
-
-
-def _kinds() -> tuple[type, ...]:
-    from sklearn.base import BaseEstimator
-    from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
-    from sklearn.model_selection import BaseCrossValidator
-    from sklearn.model_selection._split import _RepeatedSplits
-
-    from ._frozen import Frozen
-    from .divergences import Divergence
-
-    return BaseEstimator, Kernel, Hyperparameter, BaseCrossValidator, _RepeatedSplits, Divergence, Frozen
 
 
 def _skops() -> Any:
