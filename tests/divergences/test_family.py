@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import exponential_families as oracle
 
 from kermes import Engine, Measures, kernels, pairwise
-from kermes.core import log_partition, status
+from kermes.core import exponential_family, status
 from kermes.divergences import ExponentialFamily, Family
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 
@@ -158,10 +158,10 @@ def test_pairs_find_the_density_from_a_bad_start():
     X = Measures.from_samples(0.3 * rng.normal(size=(20, 30)) + rng.uniform(-2, 2, size=(20, 1)))
     basis = Family(4, -6.0, 6.0).basis(1)
     moments = X.expectation((Family(4, -6.0, 6.0).evaluate(X.points) - basis.centre) @ basis.transform)
-    own = log_partition.fit(basis.grid, moments, np.zeros_like(moments)).theta
+    own = exponential_family.fit(basis.grid, moments, np.zeros_like(moments)).theta
     i, j = np.triu_indices(20, 1)
     cold, warm = (
-        log_partition.fit(basis.grid, (moments[i] + moments[j]) / 2, start)
+        exponential_family.fit(basis.grid, (moments[i] + moments[j]) / 2, start)
         for start in (np.zeros((len(i), 4)), (own[i] + own[j]) / 2)
     )
     assert (warm.status == status.OK).all()

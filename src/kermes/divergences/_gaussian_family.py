@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, empty_tile
+from ._base import Claims, Tile, empty_tile
 from ._features import moments
-from .jensen import Jensen
+from .jensen import Jensen, JensenRoute
 
 if TYPE_CHECKING:
     from ..core.moments import Marginals, Moments
@@ -53,59 +53,81 @@ class GaussianFamily(Jensen):
             return True
         return super().semigroup_definite(t, dim)
 
-    def prepare(self, X: Measures, context: None) -> Moments | Marginals:
-        """Compute the moments, and refuse measures whose covariance is singular."""
-        from ..core.moments import Marginals, Moments, half_log_dets
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
+        """Return the route axis by axis, or with full covariances."""
+        return _ByAxis(self.beta) if self.diagonal or X.dim == 1 else _Full(self.beta)
 
-        means = X.expectation(X.points)
-        centred = X.points - np.repeat(means, X.sizes, axis=0)
-        with np.errstate(over="ignore", under="ignore"):  # checked next
-            variances = X.expectation(centred**2)
-        _check_spread(X, variances)
-        if self.diagonal or X.dim == 1:
-            return Marginals(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+
+@dataclass(frozen=True)
+class _ByAxis(JensenRoute):
+    """J is a sum over axes, without a difference of logarithms."""
+
+    beta: float
+
+    def prepare(self, X: Measures) -> Marginals:
+        from ..core.moments import Marginals
+
+        means, variances = _marginals(X)
+        return Marginals(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+
+    def values(self, A: Marginals) -> FloatArray:
+        return A.values
+
+    def tile(self, A: Marginals, B: Marginals, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core.moments import log_variance_gaps
+
+        out = empty_tile(rows, cols)
+        log_variance_gaps(A, rows, B, cols, triangle, out)
+        return Tile(self.beta * out)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A logarithm per axis."""
+        return 20.0 * X.dim
+
+
+@dataclass(frozen=True)
+class _Full(JensenRoute):
+    """Log-determinants of covariances."""
+
+    beta: float
+
+    def prepare(self, X: Measures) -> Moments:
+        from ..core.moments import Moments, half_log_dets
+
+        means, _ = _marginals(X)
         _, covariances = moments(X, lambda points: points, X.dim)
         _check_rank(X, covariances)
         values = np.empty(len(X))
         half_log_dets(covariances, 0.0, values)
         return Moments(means, covariances, self._entropies(values, X.dim))
 
-    def values(self, A: Moments | Marginals) -> FloatArray:
-        """Return what ``prepare`` computed."""
+    def values(self, A: Moments) -> FloatArray:
         return A.values
 
-    def mean_values(
-        self, A: Moments | Marginals, B: Moments | Marginals, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> FloatArray:
-        """Return h of the means."""
-        from ..core.moments import Moments, half_log_det_means
+    def mean_values(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        from ..core.moments import half_log_det_means
 
         out = empty_tile(rows, cols)
-        if isinstance(A, Moments) and isinstance(B, Moments):
-            half_log_det_means(0.0, A, rows, B, cols, triangle, out)
-            return self._entropies(out, A.means.shape[1])
-        apart = 0.5 * (A.values[rows][:, None] + B.values[cols][None])
-        return apart + self.tile(A, B, rows, cols, triangle)[0]
-
-    def tile(
-        self, A: Moments | Marginals, B: Moments | Marginals, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
-        """Return J; axis by axis without a difference of logarithms."""
-        from ..core.moments import Marginals, log_variance_gaps
-
-        if not isinstance(A, Marginals) or not isinstance(B, Marginals):
-            return super().tile(A, B, rows, cols, triangle)
-        out = empty_tile(rows, cols)
-        log_variance_gaps(A, rows, B, cols, triangle, out)
-        return self.beta * out, None
+        half_log_det_means(0.0, A, rows, B, cols, triangle, out)
+        return self._entropies(out, A.means.shape[1])
 
     def _entropies(self, half_log_dets: FloatArray, dim: int) -> FloatArray:
         return self.beta * (UNIT * dim + 2.0 * half_log_dets)
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """A logarithm per axis, or a Cholesky factorisation."""
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A Cholesky factorisation."""
         d = float(X.dim)
-        return 20.0 * d if self.diagonal else d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
+        return d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
+
+
+def _marginals(X: Measures) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances along the axes; refuse measures that do not vary along one."""
+    means = X.expectation(X.points)
+    centred = X.points - np.repeat(means, X.sizes, axis=0)
+    with np.errstate(over="ignore", under="ignore"):  # checked next
+        variances = X.expectation(centred**2)
+    _check_spread(X, variances)
+    return means, variances
 
 
 def _check_spread(X: Measures, variances: FloatArray) -> None:
@@ -119,8 +141,8 @@ def _check_spread(X: Measures, variances: FloatArray) -> None:
 
 
 def _check_rank(X: Measures, covariances: FloatArray) -> None:
-    deviations = np.sqrt(np.einsum("ijj->ij", covariances))
-    correlations = covariances / (deviations[:, :, None] * deviations[:, None])
+    spreads = np.sqrt(np.einsum("ijj->ij", covariances))
+    correlations = covariances / (spreads[:, :, None] * spreads[:, None])
     singular = np.linalg.eigvalsh(correlations)[:, 0] <= SINGULAR
     if singular.any():
         i = int(np.argmax(singular))

@@ -1,12 +1,7 @@
-"""Jensen differences of multinomial families on a finite set: sums over the points of the set.
-
-J(mu, nu) = sum_z j(a_z, b_z) with a = beta mu, b = beta nu. Where only one measure has mass, the term does not depend
-on the other and is prepared once per atom; a pair pays for the atoms that both have.
-"""
+"""Jensen differences of multinomial families on a finite set."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,109 +11,17 @@ from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, empty_tile
-from ._support import CommonSupport, Rows, common_support, require_finite_set, require_one_support, sparse_rows
-from .jensen import Jensen
-
-
-class _Prepared(NamedTuple):
-    """Measures of mass beta as sparse rows over ``n_points`` points.
-
-    ``lone`` is j(a, 0) of each atom and ``lone_sums`` its sum over each measure, ``doubled`` what j(a, b) needs of the
-    atom alone, ``values`` h of each measure.
-    """
-
-    rows: Rows
-    n_points: int
-    lone: FloatArray
-    lone_sums: FloatArray
-    doubled: FloatArray
-    values: FloatArray
+from ._base import Claims, Tile, empty_tile
+from ._histograms import histogram_route
+from ._support import CommonSupport, Rows, common_support, require_finite_set, sparse_rows
+from .jensen import Jensen, JensenRoute
 
 
 @dataclass(frozen=True)
-class FiniteFamily(Jensen):
-    """Base of both forms; subclasses give h, j(a, 0) and j(a, b)."""
+class MultinomialFamily(Jensen):
+    """h = 2 beta times the entropy of the histogram: the Jensen-Shannon divergence times 2 beta."""
 
     beta: float
-
-    def context(self, X: Measures, Y: Measures) -> CommonSupport:
-        """Number the points."""
-        require_one_support(X, Y)
-        return common_support(X, Y)
-
-    def prepare(self, X: Measures, context: CommonSupport) -> _Prepared:
-        """Merge repeated atoms, scale to mass beta and evaluate what belongs to one measure."""
-        ids, weights, offsets = sparse_rows(X, *context)
-        rows = Rows(ids, self.beta * weights, offsets)
-        lone, doubled = self._atoms(rows.weights)
-        values = self._values(rows, doubled, len(context.points))
-        return _Prepared(rows, len(context.points), lone, ragged.segment_sums(lone, offsets), doubled, values)
-
-    @abstractmethod
-    def _atoms(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return j(a, 0) of each atom, and what :meth:`_shared` needs of the atom alone."""
-
-    @abstractmethod
-    def _values(self, rows: Rows, doubled: FloatArray, m: int) -> FloatArray:
-        """Return h of each measure on m points."""
-
-    @abstractmethod
-    def _shared(self, a: FloatArray, b: FloatArray, doubled_a: FloatArray, doubled_b: FloatArray) -> FloatArray:
-        """Return j(a, b) where both are positive."""
-
-    def values(self, A: _Prepared) -> FloatArray:
-        """Return what ``prepare`` computed."""
-        return A.values
-
-    def mean_values(self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means: J and the mean of both h."""
-        apart = 0.5 * (A.values[rows][:, None] + B.values[cols][None])
-        return apart + self.tile(A, B, rows, cols, triangle)[0]
-
-    def tile(
-        self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, None]:
-        """Return J: every term is at least 0, so that nothing cancels."""
-        out = empty_tile(rows, cols)
-        atoms, offsets = ragged.gather_index(B.rows.offsets, cols)
-        place = np.full(A.n_points, -1, dtype=np.int64)  # of each point in the arrays of A, for one row at a time
-        for i, row in enumerate(rows):
-            first = i + 1 if triangle else 0
-            mine = np.arange(A.rows.offsets[row], A.rows.offsets[row + 1])
-            place[A.rows.ids[mine]] = mine
-            out[i, first:] = self._row(A, B, row, cols[first:], place, atoms[offsets[first] :])
-            place[A.rows.ids[mine]] = -1
-        return out, None
-
-    def _row(
-        self, A: _Prepared, B: _Prepared, row: int, cols: IndexArray, place: IndexArray, atoms: IndexArray
-    ) -> FloatArray:
-        """Return J between one measure and the measures ``cols`` of B, whose atoms follow each other in ``atoms``."""
-        sizes = np.diff(B.rows.offsets)[cols]
-        found = place[B.rows.ids[atoms]]
-        hits = np.flatnonzero(found >= 0)
-        p, q, owner = found[hits], atoms[hits], np.repeat(np.arange(len(cols)), sizes)[hits]
-
-        def total(terms: FloatArray) -> FloatArray:
-            return np.bincount(owner, weights=terms, minlength=len(cols)).astype(np.float64)
-
-        n_hits = np.bincount(owner, minlength=len(cols))
-        shared = total(self._shared(A.rows.weights[p], B.rows.weights[q], A.doubled[p], B.doubled[q]))
-        # Exactly 0 when every atom is shared, not a difference of two sums.
-        left = np.where(n_hits == A.rows.offsets[row + 1] - A.rows.offsets[row], 0.0,
-                        A.lone_sums[row] - total(A.lone[p]))  # fmt: skip
-        right = np.where(n_hits == sizes, 0.0, B.lone_sums[cols] - total(B.lone[q]))
-        return np.asarray(shared + left + right)
-
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """A look-up per atom, and two logarithms for each one that is shared."""
-        return 2e3 + 60.0 * float(Y.sizes.mean())
-
-
-@dataclass(frozen=True)
-class MultinomialFamily(FiniteFamily):
-    """h = 2 beta times the entropy of the histogram: the Jensen-Shannon divergence times 2 beta."""
 
     def claims(self, dim: int) -> Claims:
         """The root of the Jensen-Shannon divergence is a Hilbert metric."""
@@ -128,25 +31,36 @@ class MultinomialFamily(FiniteFamily):
         """Refuse clouds, as the Jensen-Shannon divergence does."""
         require_finite_set(X)
 
-    def _atoms(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.log(2.0) * a, np.zeros_like(a)
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
+        """Return the route of the Jensen-Shannon divergence, scaled."""
+        return _Scaled(histogram_route(X, Y), 2.0 * self.beta)
 
-    def _values(self, rows: Rows, doubled: FloatArray, m: int) -> FloatArray:
-        p = rows.weights / self.beta
-        return 2.0 * self.beta * ragged.segment_sums(-p * np.log(p), rows.offsets)
 
-    def _shared(self, a: FloatArray, b: FloatArray, doubled_a: FloatArray, doubled_b: FloatArray) -> FloatArray:
-        from scipy.special import xlog1py
+@dataclass(frozen=True, eq=False)
+class _Scaled(JensenRoute):
+    """A multiple of what another route computes."""
 
-        # a ln(2a / (a + b)) + b ln(2b / (a + b)) with r = (a - b) / (a + b).
-        r = (a - b) / (a + b)
-        return np.asarray(0.5 * (a + b) * (xlog1py(1.0 + r, r) + xlog1py(1.0 - r, -r)))
+    inner: JensenRoute
+    factor: float
+
+    def prepare(self, X: Measures) -> Any:
+        return self.inner.prepare(X)
+
+    def values(self, A: Any) -> FloatArray:
+        return self.factor * self.inner.values(A)
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        return Tile(self.factor * self.inner.tile(A, B, rows, cols, triangle).values)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        return self.inner.work(X, Y)
 
 
 @dataclass(frozen=True)
-class DirichletMultinomialFamily(FiniteFamily):
+class DirichletMultinomialFamily(Jensen):
     r"""h = -ln phi(2 beta mu), phi(mu) = Int prod_z theta_z^mu_z dDir(theta), the prior with equal concentrations."""
 
+    beta: float
     prior: float
 
     def claims(self, dim: int) -> Claims:
@@ -165,29 +79,94 @@ class DirichletMultinomialFamily(FiniteFamily):
                 "enters the prior; make them with Measures.from_histograms or from_images."
             )
 
-    def context(self, X: Measures, Y: Measures) -> CommonSupport:
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
         """Refuse two different supports."""
         if not X.shares_support(Y):
             raise UnsuitableDataError(
                 "`X` and `Y` must share one finite support for family='multinomial-exact'; theirs differ. Make both "
                 "with the same `support` of Measures.from_histograms."
             )
-        return common_support(X, Y)
+        return _Dirichlet(self.beta, self.prior, common_support(X, Y))
 
-    def _atoms(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+
+class _Masses(NamedTuple):
+    """Measures of mass beta as sparse rows.
+
+    ``lone`` is j(a, 0) of each atom and ``lone_sums`` its sum over each measure, ``doubled`` ln Gamma(2 a + prior) of
+    each atom, ``values`` h of each measure.
+    """
+
+    rows: Rows
+    lone: FloatArray
+    lone_sums: FloatArray
+    doubled: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _Dirichlet(JensenRoute):
+    """J(mu, nu) = sum_z j(a_z, b_z) with a = beta mu, b = beta nu; every term is at least 0, so that nothing cancels.
+
+    j(a, b) = (ln Gamma(2a + prior) + ln Gamma(2b + prior)) / 2 - ln Gamma(a + b + prior). Where only one measure has
+    mass, the term is prepared once per atom; a pair pays for the atoms that both have.
+    """
+
+    beta: float
+    prior: float
+    common: CommonSupport
+
+    def prepare(self, X: Measures) -> _Masses:
         from scipy.special import gammaln
 
-        doubled = gammaln(2.0 * a + self.prior)
-        return 0.5 * (doubled + gammaln(self.prior)) - gammaln(a + self.prior), doubled
-
-    def _values(self, rows: Rows, doubled: FloatArray, m: int) -> FloatArray:
-        from scipy.special import gammaln
-
+        ids, weights, offsets = sparse_rows(X, *self.common)
+        masses = self.beta * weights
+        doubled = gammaln(2.0 * masses + self.prior)
+        lone = 0.5 * (doubled + gammaln(self.prior)) - gammaln(masses + self.prior)
         # Points without mass give a factor Gamma(prior), which the normaliser of the prior cancels.
-        constant = gammaln(2.0 * self.beta + m * self.prior) - gammaln(m * self.prior)
-        return np.asarray(constant - ragged.segment_sums(doubled - gammaln(self.prior), rows.offsets))
+        total = len(self.common.points) * self.prior
+        constant = gammaln(2.0 * self.beta + total) - gammaln(total)
+        values = constant - ragged.segment_sums(doubled - gammaln(self.prior), offsets)
+        return _Masses(Rows(ids, masses, offsets), lone, ragged.segment_sums(lone, offsets), doubled, values)
 
-    def _shared(self, a: FloatArray, b: FloatArray, doubled_a: FloatArray, doubled_b: FloatArray) -> FloatArray:
+    def values(self, A: _Masses) -> FloatArray:
+        return A.values
+
+    def tile(self, A: _Masses, B: _Masses, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        out = empty_tile(rows, cols)
+        atoms, offsets = ragged.gather_index(B.rows.offsets, cols)
+        # Of each point in the arrays of A, for one row at a time.
+        place = np.full(len(self.common.points), -1, dtype=np.int64)
+        for i, row in enumerate(rows):
+            first = i + 1 if triangle else 0
+            mine = np.arange(A.rows.offsets[row], A.rows.offsets[row + 1])
+            place[A.rows.ids[mine]] = mine
+            out[i, first:] = self._row(A, B, row, cols[first:], place, atoms[offsets[first] :])
+            place[A.rows.ids[mine]] = -1
+        return Tile(out)
+
+    def _row(
+        self, A: _Masses, B: _Masses, row: int, cols: IndexArray, place: IndexArray, atoms: IndexArray
+    ) -> FloatArray:
+        """Return J between one measure and the measures ``cols`` of B, whose atoms follow each other in ``atoms``."""
         from scipy.special import gammaln
 
-        return np.asarray(0.5 * (doubled_a + doubled_b) - gammaln(a + b + self.prior))
+        sizes = np.diff(B.rows.offsets)[cols]
+        found = place[B.rows.ids[atoms]]
+        hits = np.flatnonzero(found >= 0)
+        p, q, owner = found[hits], atoms[hits], np.repeat(np.arange(len(cols)), sizes)[hits]
+
+        def total(terms: FloatArray) -> FloatArray:
+            return np.bincount(owner, weights=terms, minlength=len(cols)).astype(np.float64)
+
+        n_hits = np.bincount(owner, minlength=len(cols))
+        both = gammaln(A.rows.weights[p] + B.rows.weights[q] + self.prior)
+        shared = total(0.5 * (A.doubled[p] + B.doubled[q]) - both)
+        # Exactly 0 when every atom is shared, not a difference of two sums.
+        left = np.where(n_hits == A.rows.offsets[row + 1] - A.rows.offsets[row], 0.0,
+                        A.lone_sums[row] - total(A.lone[p]))  # fmt: skip
+        right = np.where(n_hits == sizes, 0.0, B.lone_sums[cols] - total(B.lone[q]))
+        return np.asarray(shared + left + right)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A look-up per atom, and a logarithm of Gamma for each one that is shared."""
+        return 2e3 + 60.0 * float(Y.sizes.mean())

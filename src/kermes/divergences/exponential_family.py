@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .._checks import choice, positive
-from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._base import Claims
 from ._gaussian_family import GaussianFamily
 from ._multinomial_family import DirichletMultinomialFamily, MultinomialFamily
 from .family import Family, NumericalFamily
-from .jensen import Jensen
+from .jensen import Jensen, JensenRoute
 
 __all__ = ["ExponentialFamily"]
 
@@ -104,8 +102,8 @@ class ExponentialFamily(Jensen):
                 )
 
     @property
-    def _jensen(self) -> Jensen:
-        """The Jensen difference of the family, which does all the work."""
+    def _form(self) -> Jensen:
+        """The Jensen difference of the family at hand, which makes the routes."""
         beta = float(self.beta)
         if isinstance(self.family, Family):
             return NumericalFamily(self.family, beta)
@@ -117,36 +115,16 @@ class ExponentialFamily(Jensen):
 
     def claims(self, dim: int) -> Claims:
         """What is known for the family."""
-        return self._jensen.claims(dim)
+        return self._form.claims(dim)
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
         """Return whether the Laplace kernel to the power t is proved positive definite."""
-        return self._jensen.semigroup_definite(t, dim)
+        return self._form.semigroup_definite(t, dim)
 
     def check(self, X: Measures) -> None:
         """Refuse measures outside the family's domain."""
-        self._jensen.check(X)
+        self._form.check(X)
 
-    def context(self, X: Measures, Y: Measures) -> Any:
-        """A common support, or the grid."""
-        return self._jensen.context(X, Y)
-
-    def prepare(self, X: Measures, context: Any) -> Any:
-        """Fit the family to each measure."""
-        return self._jensen.prepare(X, context)
-
-    def values(self, A: Any) -> FloatArray:
-        """Return h of each prepared measure."""
-        return self._jensen.values(A)
-
-    def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
-        return self._jensen.mean_values(A, B, rows, cols, triangle)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Any:
-        """Return J = d^2."""
-        return self._jensen.tile(A, B, rows, cols, triangle)
-
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """As the family says."""
-        return self._jensen.work(X, Y, context)
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
+        """Return the route of the family."""
+        return self._form.route(X, Y)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from .._checks import integer, positive, real
 from .._frozen import Frozen
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import FloatArray, IndexArray
+from ..core.status import OK, UNCONVERGED
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, empty_tile
-from .jensen import Jensen
+from ._base import Claims, Tile, empty_tile
+from .jensen import Jensen, JensenRoute
 
 __all__ = ["Family"]
 
@@ -136,9 +137,9 @@ class Family(Frozen):
 
     def basis(self, dim: int) -> _Basis:
         """Return the grid on R^dim with orthonormal statistics; the densities depend on their span only."""
-        from ..core import clenshaw_curtis, log_partition
+        from ..core import exponential_family
 
-        points, weights = clenshaw_curtis.box(*self._box(dim), self._intervals(dim))
+        points, weights = exponential_family.box(*self._box(dim), self._intervals(dim))
         values = self.evaluate(points)
         if values.size * (values.shape[1] + 3) / 2 > LARGEST_TABLE:
             raise InvalidParameterError(
@@ -157,7 +158,7 @@ class Family(Frozen):
                 "that the others give."
             )
         transform = np.linalg.inv(R * norms)
-        return _Basis(log_partition.grid((values - centre) @ transform, weights), centre, transform)
+        return _Basis(exponential_family.grid((values - centre) @ transform, weights), centre, transform)
 
     def _intervals(self, dim: int) -> int:
         n = self.intervals or INTERVALS.get(dim)
@@ -183,15 +184,6 @@ class Family(Frozen):
         return low, high
 
 
-class _Prepared(NamedTuple):
-    """Moments and parameters (n, s) in the orthonormal statistics, and h (n,)."""
-
-    basis: _Basis
-    moments: FloatArray
-    theta: FloatArray
-    values: FloatArray
-
-
 @dataclass(frozen=True)
 class NumericalFamily(Jensen):
     """h = 2 beta times the entropy of the most likely density of a :class:`Family`."""
@@ -207,18 +199,35 @@ class NumericalFamily(Jensen):
         """Refuse atoms outside the box."""
         self.family.check(X)
 
-    def context(self, X: Measures, Y: Measures) -> _Basis:
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
         """Evaluate the statistics on the grid."""
-        return self.family.basis(X.dim)
+        return _OnGrid(self.family, self.beta, self.family.basis(X.dim))
 
-    def prepare(self, X: Measures, context: _Basis) -> _Prepared:
+
+class _Densities(NamedTuple):
+    """Moments and parameters (n, s) in the orthonormal statistics, and h (n,)."""
+
+    moments: FloatArray
+    theta: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _OnGrid(JensenRoute):
+    """Densities of a family by convex optimisation over its grid."""
+
+    family: Family
+    beta: float
+    basis: _Basis
+
+    def prepare(self, X: Measures) -> _Densities:
         """Fit each measure, and refuse those that no density of the family fits."""
-        from ..core import log_partition, status
+        from ..core import exponential_family
 
-        moments = X.expectation((self.family.evaluate(X.points) - context.centre) @ context.transform)
-        fit = log_partition.fit(context.grid, moments, np.zeros_like(moments))
-        self._refuse(X, fit.status != status.OK, fit.error)
-        return _Prepared(context, moments, fit.theta, 2.0 * self.beta * fit.entropy)
+        moments = X.expectation((self.family.evaluate(X.points) - self.basis.centre) @ self.basis.transform)
+        fit = exponential_family.fit(self.basis.grid, moments, np.zeros_like(moments))
+        self._refuse(X, fit.status != OK, fit.error)
+        return _Densities(moments, fit.theta, 2.0 * self.beta * fit.entropy)
 
     def _refuse(self, X: Measures, missing: NDArray[np.bool_], error: FloatArray) -> None:
         """Name the first measure without a density, or with one that the grid does not resolve."""
@@ -240,42 +249,30 @@ class NumericalFamily(Jensen):
             "are not smooth. Use more `intervals`, a smaller box, fewer statistics or a larger `tol`."
         )
 
-    def values(self, A: _Prepared) -> FloatArray:
-        """Return what ``prepare`` computed."""
+    def values(self, A: _Densities) -> FloatArray:
         return A.values
 
-    def mean_values(self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
-        return self._fit_means(A, B, rows, cols, triangle)[0]
+    def tile(self, A: _Densities, B: _Densities, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Fit the mean of the moments of each pair, starting from the mean of the parameters.
 
-    def tile(  # type: ignore[override]  # the base has no status
-        self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray]:
-        """Return J, and which densities the grid does not resolve."""
-        values, status = self._fit_means(A, B, rows, cols, triangle)
-        return values - 0.5 * (A.values[rows][:, None] + B.values[cols][None]), status
+        The status says which densities the grid does not resolve.
+        """
+        from ..core import exponential_family
 
-    def _fit_means(
-        self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray]:
-        """Fit the mean of the moments of each pair, starting from the mean of the parameters."""
-        from ..core import log_partition
-        from ..core import status as codes
-
-        shape = (len(rows), len(cols))
-        i, j = np.triu_indices(*shape[:1], 1, shape[1]) if triangle else np.indices(shape).reshape(2, -1)
-        values, status = empty_tile(rows, cols), np.full(shape, codes.OK)
+        n, m = len(rows), len(cols)
+        i, j = np.triu_indices(n, 1, m) if triangle else np.indices((n, m)).reshape(2, -1)
+        values, status = empty_tile(rows, cols), np.full((n, m), OK)
         if len(i):
             p, q = rows[i], cols[j]
-            fit = log_partition.fit(A.basis.grid, 0.5 * (A.moments[p] + B.moments[q]), 0.5 * (A.theta[p] + B.theta[q]))
+            moments, theta = 0.5 * (A.moments[p] + B.moments[q]), 0.5 * (A.theta[p] + B.theta[q])
+            fit = exponential_family.fit(self.basis.grid, moments, theta)
             values[i, j] = 2.0 * self.beta * fit.entropy
-            status[i, j] = np.where(fit.error <= self.family.tol, fit.status, codes.UNCONVERGED)
-        return values, status
+            status[i, j] = np.where(fit.error <= self.family.tol, fit.status, UNCONVERGED)
+        return Tile(values - self.half_sums(A, B, rows, cols), status)
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
+    def work(self, X: Measures, Y: Measures) -> float:
         """About eight evaluations of the density, its moments and their covariance on the grid."""
-        nodes = float(self.family._intervals(X.dim) + 1) ** X.dim
-        s = float(self.family.evaluate(X.points[:1]).shape[1])
+        nodes, s = map(float, self.basis.grid.statistics.shape)
         return 8.0 * nodes * (20.0 + 2.0 * s + s * (s + 1.0))
 
 

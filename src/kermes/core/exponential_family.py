@@ -53,9 +53,9 @@ def grid(statistics: FloatArray, weights: FloatArray) -> Grid:
     return Grid(statistics, statistics[:, i] * statistics[:, j], weights)
 
 
-def fit(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:
-    """Minimise psi(theta) - <theta, eta> for each row eta of ``moments``, in batches."""
-    size = max(1, BATCH // len(g.statistics))
+def fit(g: Grid, moments: FloatArray, start: FloatArray, batch: int = BATCH) -> Fit:
+    """Minimise psi(theta) - <theta, eta> for each row eta of ``moments``, ``batch`` grid values at once."""
+    size = max(1, batch // len(g.statistics))
     parts = [_warm(g, moments[k : k + size], start[k : k + size].copy()) for k in range(0, len(moments), size)]
     return Fit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -86,7 +86,7 @@ def _objective(g: Grid, moments: FloatArray, theta: FloatArray) -> FloatArray:
 def _newton(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:
     """Newton steps, halved until the objective falls as the gradient says; rows that are done leave the batch."""
     theta = start.copy()
-    direction, slope = np.zeros_like(theta), np.zeros(len(theta))
+    direction, derivative = np.zeros_like(theta), np.zeros(len(theta))
     step, value, error = np.ones(len(theta)), np.full(len(theta), np.inf), np.full(len(theta), np.inf)
     status = np.full(len(theta), UNCONVERGED)
     # No density on the grid has less entropy: moments that fall below are those of none.
@@ -96,15 +96,15 @@ def _newton(g: Grid, moments: FloatArray, start: FloatArray) -> Fit:
         trial = theta[active] + step[active, None] * direction[active]
         at = _evaluate(g, moments[active], trial)
         slack = 1e-14 * (1.0 + np.abs(at.value))  # what rounding may add to the objective
-        falls = at.value <= value[active] + 1e-4 * step[active] * slope[active] + slack
+        falls = at.value <= value[active] + 1e-4 * step[active] * derivative[active] + slack
         step[active[~falls]] *= 0.5
         moved = active[falls]
         theta[moved], value[moved], error[moved] = trial[falls], at.value[falls], at.error[falls]
-        direction[moved], slope[moved] = _direction(at.gradient[falls], at.hessian[falls])
+        direction[moved], derivative[moved] = _direction(at.gradient[falls], at.hessian[falls])
         step[moved] = 1.0
-        status[moved[(np.abs(slope[moved]) <= DECREMENT) & (value[moved] >= lowest)]] = OK
+        status[moved[(np.abs(derivative[moved]) <= DECREMENT) & (value[moved] >= lowest)]] = OK
         # A Hessian that rounding made indefinite belongs to a density on very few nodes.
-        lost = (value[active] < lowest) | (slope[active] > 0.0)
+        lost = (value[active] < lowest) | (derivative[active] > 0.0)
         active = active[(status[active] != OK) & ~lost]
         if not len(active):
             break
@@ -135,3 +135,39 @@ def _evaluate(g: Grid, moments: FloatArray, theta: FloatArray) -> _At:
         error = np.abs(np.log(sums[:, 0]) - np.log(sums[:, 1]))
     value = top + np.log(sums[:, 0]) - np.einsum("bs,bs->b", theta, moments)
     return _At(value, mean - moments, hessian, error)
+
+
+# -- Clenshaw-Curtis quadrature on boxes -----------------------------------------------------------
+
+
+def clenshaw_curtis(n: int) -> tuple[FloatArray, FloatArray]:
+    """Return the n + 1 points cos(k pi / n) of [-1, 1] and their quadrature weights; n is even."""
+    k = np.arange(n + 1)
+    j = np.arange(1, n // 2 + 1)
+    factor = np.where(j == n // 2, 1.0, 2.0) / (4.0 * j**2 - 1.0)
+    # The integral of the interpolating cosine series; the first and last point count half.
+    weights = (2.0 - 2.0 * np.cos(2.0 * np.pi * np.outer(k, j) / n) @ factor) / n
+    weights[[0, -1]] /= 2.0
+    return np.cos(np.pi * k / n), weights
+
+
+def box(low: FloatArray, high: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """Return the tensor grid of (n + 1)^d points of a box (G, d) and two columns of weights (G, 2).
+
+    The second column is the rule of n / 2 intervals per axis, 0 on the points that it leaves out; n is divisible by 4.
+    """
+    nodes, fine = clenshaw_curtis(n)
+    coarse = np.zeros(n + 1)
+    coarse[::2] = clenshaw_curtis(n // 2)[1]
+    d = len(low)
+    half = (high - low) / 2.0
+    points = np.stack(np.meshgrid(*[nodes] * d, indexing="ij"), axis=-1).reshape(-1, d) * half + (low + high) / 2.0
+    weights = [_product(column, d) * np.prod(half) for column in (fine, coarse)]
+    return points, np.stack(weights, axis=1)
+
+
+def _product(weights: FloatArray, d: int) -> FloatArray:
+    out = np.ones(1)
+    for _ in range(d):
+        out = np.outer(out, weights).ravel()
+    return out
