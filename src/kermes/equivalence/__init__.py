@@ -14,7 +14,7 @@ vectors on one support of m points, a cost matrix C (already raised to the power
 
 Each is an identity between two numbers *for one pair (a, b) and its plan*. The parameters found depend on the
 pair, so that none of them makes one Wasserstein distance, or one stationary kernel, out of the other. ``_theorems``
-the formulas · ``_checks`` of weights, costs and plans. Imports ``divergences`` for plans.
+the formulas · ``_arguments`` checks of weights, costs and plans. Imports ``divergences`` for plans.
 """
 
 from __future__ import annotations

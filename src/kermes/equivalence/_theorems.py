@@ -8,7 +8,7 @@ from .._checks import positive, real
 from .._typing import ArrayLike, FloatArray
 from ..divergences import _plans
 from ..exceptions import NumericalError, UnsuitableDataError
-from . import _checks
+from . import _arguments
 
 __all__ = [
     "directional",
@@ -50,8 +50,8 @@ def optimal_plan(a: ArrayLike, b: ArrayLike, C: ArrayLike) -> FloatArray:
            [0. , 0.3, 0. ],
            [0. , 0. , 0. ]])
     """
-    a, b = _checks.weight_pair(a, b)
-    costs = _checks.cost_matrix(C, len(a))
+    a, b = _arguments.weight_pair(a, b)
+    costs = _arguments.cost_matrix(C, len(a))
     rows, cols = np.flatnonzero(a), np.flatnonzero(b)
     apart = costs[~np.eye(len(a), dtype=bool)]
     if (apart == apart[:1]).all():
@@ -82,8 +82,8 @@ def row_costs(C: ArrayLike, plan: ArrayLike) -> FloatArray:
     array([1., 0.])
     """
     moved = np.asarray(plan, dtype=np.float64)
-    costs = _checks.cost_matrix(C, len(moved) if moved.ndim == 2 else 0)
-    moved = _checks.transport_plan(moved, moved.sum(axis=1), moved.sum(axis=0))
+    costs = _arguments.cost_matrix(C, len(moved) if moved.ndim == 2 else 0)
+    moved = _arguments.transport_plan(moved, moved.sum(axis=1), moved.sum(axis=0))
     return np.asarray((costs * moved).sum(axis=1))
 
 
@@ -169,7 +169,7 @@ def laplacian(a: ArrayLike, b: ArrayLike, c: float = 1.0) -> float:
     >>> round(laplacian([1.0, 0.0], [0.0, 1.0]), 6)
     0.606531
     """
-    a, b = _checks.weight_pair(a, b)
+    a, b = _arguments.weight_pair(a, b)
     return float(np.exp(-0.25 * positive(c, "c") * np.abs(a - b).sum()))
 
 
@@ -205,7 +205,7 @@ def se_length_scales(a: ArrayLike, b: ArrayLike, squared_distance: float, rho: f
     >>> l.round(6), round(squared_exponential([0.5, 0.5], [0.75, 0.25], l), 6)  # exp(-1 / 8)
     (array([0.707107, 0.707107]), 0.882497)
     """
-    a, b = _checks.weight_pair(a, b)
+    a, b = _arguments.weight_pair(a, b)
     rho = positive(rho, "rho")
     scales = np.full(len(a), positive(free, "free"))
     differ = a != b
@@ -260,9 +260,9 @@ def inverse_squared_rho(
     >>> round(directional(S, w), 9) == round(squared_exponential(a, b, [0.5, 1.0, 2.0]), 9)
     True
     """
-    a, b = _checks.weight_pair(a, b)
-    scales = _checks.positive_vector(length_scales, "length_scales", len(a))
-    costs = _checks.row_vector(S, "S", len(a))
+    a, b = _arguments.weight_pair(a, b)
+    scales = _arguments.positive_vector(length_scales, "length_scales", len(a))
+    costs = _arguments.row_vector(S, "S", len(a))
     return _spread(((a - b) / scales) ** 2, costs, positive(free, "free"))
 
 
@@ -286,8 +286,8 @@ def directional(S: ArrayLike, inverse_squared_rho: ArrayLike) -> float:
     >>> round(directional([1.0, 0.0], [2.0, 5.0]), 6), round(directional([0.0, 1.0], [2.0, 5.0]), 6)
     (0.367879, 0.082085)
     """
-    costs = _checks.row_vector(S, "S", np.size(S))
-    return float(np.exp(-0.5 * costs @ _checks.row_vector(inverse_squared_rho, "inverse_squared_rho", len(costs))))
+    costs = _arguments.row_vector(S, "S", np.size(S))
+    return float(np.exp(-0.5 * costs @ _arguments.row_vector(inverse_squared_rho, "inverse_squared_rho", len(costs))))
 
 
 def squared_exponential(a: ArrayLike, b: ArrayLike, length_scales: ArrayLike) -> float:
@@ -299,16 +299,16 @@ def squared_exponential(a: ArrayLike, b: ArrayLike, length_scales: ArrayLike) ->
     >>> round(squared_exponential([1.0, 0.0], [0.0, 1.0], 1.0), 6)
     0.367879
     """
-    a, b = _checks.weight_pair(a, b)
-    scales = _checks.positive_vector(length_scales, "length_scales", len(a))
+    a, b = _arguments.weight_pair(a, b)
+    scales = _arguments.positive_vector(length_scales, "length_scales", len(a))
     return float(np.exp(-0.5 * (((a - b) / scales) ** 2).sum()))
 
 
 def _pair(a: ArrayLike, b: ArrayLike, C: ArrayLike, plan: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Return a - b and the row costs of the plan."""
-    left, right = _checks.weight_pair(a, b)
-    costs = _checks.cost_matrix(C, len(left))
-    moved = optimal_plan(left, right, costs) if plan is None else _checks.transport_plan(plan, left, right)
+    left, right = _arguments.weight_pair(a, b)
+    costs = _arguments.cost_matrix(C, len(left))
+    moved = optimal_plan(left, right, costs) if plan is None else _arguments.transport_plan(plan, left, right)
     return left - right, (costs * moved).sum(axis=1)
 
 

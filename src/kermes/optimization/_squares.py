@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 from .._typing import FloatArray
 from ..divergences import Wasserstein
 from ..divergences._simplex import network_simplex, transport_with_duals
+from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError, NumericalError
 from ..ground import Matrix, as_cost
 from ..measures import Measures
@@ -154,12 +155,6 @@ def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
 
 
 def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:
-    """Return W_2^2 without an engine: batches of candidates are small, and met once."""
+    """Return W_2^2 without a memo: batches of candidates are small, and met once."""
     X, Y = (Measures.from_histograms(weights, support) for weights in (A, B))
-    route = divergence.route(X, Y)
-    left, right = route.prepare(X), route.prepare(Y)
-    values, status, _ = route.tile(left, right, np.arange(len(A)), np.arange(len(B)), False)
-    if status is not None and status.any():
-        i, j = np.argwhere(status)[0]
-        raise NumericalError(f"no optimal plan between candidate {i} and evaluation {j} was found.")
-    return values
+    return pairwise(X, Y, divergence=divergence, engine=Engine("serial", memo=False, progress=False), squared=True)

@@ -36,7 +36,7 @@ class GramDisplay(Display):
     Notes
     -----
     Colours run from 0 to 1 if all values lie there and one exceeds 1/2, otherwise over the values. A diagonal, or a
-    few values, that would leave the others without colours are cut off, which arrows on the colour bar tell.
+    few values, that would leave the others without colours are cut off, which arrows on the colour bar show.
 
     Examples
     --------

@@ -28,7 +28,7 @@ FLAT = 0.2
 class MapDisplay(Display):
     """Measures as points of a plane: near ones are alike. Classes have colours, images are drawn as thumbnails.
 
-    The title tells how far to trust the map: the stress, and the share of the spectrum that it explains.
+    The title says how far to trust the map: the stress, and the share of the spectrum that it explains.
 
     Parameters
     ----------

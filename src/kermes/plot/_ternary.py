@@ -206,7 +206,7 @@ def _support(model: Any, X: Measures | None, support: ArrayLike | None) -> Float
     if support is None and X is not None:
         support = np.unique(X.points, axis=0) if X.support is None else X.support.points
     if support is None:
-        raise InvalidParameterError("`support` must be given: neither the model nor `X` tells the points.")
+        raise InvalidParameterError("`support` must be given: neither the model nor `X` says where the points are.")
     points: FloatArray = np.asarray(support, dtype=np.float64)
     points = points[:, None] if points.ndim == 1 else points
     if len(points) not in (2, 3):

@@ -44,7 +44,7 @@ class TransportPlanDisplay(Display):
 
     Notes
     -----
-    The largest moves are drawn, until they carry 99 % of the mass; the title tells if there were too many.
+    The largest moves are drawn, until they carry 99 % of the mass; the title says if there were too many.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class TransportPlanDisplay(Display):
             self._lines(self._open(ax, 5.0, 4.6), self.plan.source.points[rows], self.plan.target.points[cols], mass)
         else:
             self._matrix(self._open(ax, 5.0, 4.8), rows, cols, mass)
-        told = "" if carried[count - 1] > SHARE - 1e-9 else f"; {carried[count - 1]:.0%} of the mass is drawn"
-        self._title(f"cost of the plan: {self.plan.cost:.3g}{told}")
+        note = "" if carried[count - 1] > SHARE - 1e-9 else f"; {carried[count - 1]:.0%} of the mass is drawn"
+        self._title(f"cost of the plan: {self.plan.cost:.3g}{note}")
         return self
 
     def _lines(self, ax: Any, start: FloatArray, end: FloatArray, mass: FloatArray) -> None:

@@ -14,9 +14,9 @@ from .._checks import integer
 from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import EvaluationError, InvalidParameterError
+from ._acquisition import Acquisition, ExpectedImprovement
 from ._ascent import ascend, check_weights
-from .acquisition import Acquisition, ExpectedImprovement
-from .surrogate import Posterior, Surrogate, WassersteinSurrogate
+from ._surrogate import Posterior, Surrogate, WassersteinSurrogate
 
 __all__ = ["SearchInterrupted", "SimplexOptimizer", "SimplexResult", "minimize_on_simplex"]
 
