@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from tests.oracles import entropic
 
 from kermes.core import ground_codes as codes
-from kermes.core import sinkhorn, sinkhorn_grid, sinkhorn_log, sinkhorn_points
-from kermes.core.sinkhorn_ops import REGULARIZED, TRANSPORT
+from kermes.core.points import TABLE, Atoms, Ground
+from kermes.core.sinkhorn import grid, points, self_terms, stabilised, table
+from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
 from kermes.core.status import OK, RETRY
 
 rng = np.random.default_rng(0)
@@ -31,79 +32,73 @@ def expected(i, j, code):
     return (entropic.plan(a, b, C, EPS) * C).sum() if code == TRANSPORT else entropic.relative(a, b, C, EPS)
 
 
-def answers():
-    return np.zeros((2, 2)), np.full((2, 2), RETRY, dtype=np.uint8), np.zeros((2, 2), dtype=np.int32)
+def unsolved(wanted=((True, True), (True, True))):
+    return Answers(np.zeros((2, 2)), np.where(wanted, RETRY, OK))
 
 
-def check(code, out, status):
-    assert (status == OK).all()
-    assert_allclose(out, [[expected(i, j, code) for j in COLS] for i in ROWS], rtol=1e-5)
+def check(code, out):
+    assert (out.status == OK).all()
+    assert_allclose(out.values, [[expected(i, j, code) for j in COLS] for i in ROWS], rtol=1e-5)
 
 
 both = pytest.mark.parametrize("code", [TRANSPORT, REGULARIZED])
+ATOMS = Atoms(np.ascontiguousarray(POINTS[IDS].T), WEIGHTS, OFFSETS, IDS)
+SQUARED = Ground(codes.SQEUCLIDEAN, np.zeros(1), np.empty((0, 0)))
+TABULATED = Ground(TABLE, np.zeros(1), COST)
 
 
 @both
 def test_table(code):
-    out, status, iterations = answers()
-    kernels = sinkhorn.gibbs_tables(COST, EPS, np.float64)
-    side = (WEIGHTS, OFFSETS, IDS)
-    sinkhorn.tile_table(*kernels, *side, *side, ROWS, COLS, False, False, EPS, TOL, MOST, code, out, status, iterations)
-    check(code, out, status)
+    out = unsolved()
+    gibbs = table.gibbs_table(COST, EPS, np.float64)
+    table.tile_table(gibbs, ATOMS, ROWS, ATOMS, COLS, Options(EPS, TOL, MOST, code), out)
+    check(code, out)
 
 
 @both
 def test_coordinates(code):
-    out, status, iterations = answers()
-    side = (np.ascontiguousarray(POINTS[IDS].T), WEIGHTS, OFFSETS)
-    cost = (codes.SQEUCLIDEAN, np.zeros(1))
-    options = (EPS, TOL, MOST, code, out, status, iterations)
-    sinkhorn_points.tile_points(np.empty(0), *side, *side, ROWS, COLS, False, False, *cost, *options)
-    check(code, out, status)
+    out = unsolved()
+    points.tile_points(SQUARED, np.empty(0), ATOMS, ROWS, ATOMS, COLS, Options(EPS, TOL, MOST, code), out)
+    check(code, out)
 
 
 @both
 def test_grid(code):
-    out, status, iterations = answers()
-    line = (np.arange(4.0)[:, None] - np.arange(4.0)[None]) ** 2
-    kernels = sinkhorn_grid.grid_tables(line, line, EPS, np.float64)
-    side = (IMAGES, sinkhorn_grid.bounding_boxes(IMAGES))
-    sinkhorn_grid.tile_grid(
-        *kernels, *side, *side, ROWS, COLS, False, False, EPS, TOL, MOST, code, out, status, iterations
-    )
-    check(code, out, status)
+    out = unsolved()
+    axis = grid.axis_kernel(np.arange(4.0), EPS, np.float64)
+    side = Images(IMAGES, grid.bounding_boxes(IMAGES))
+    grid.tile_grid((axis, axis), side, ROWS, side, COLS, Options(EPS, TOL, MOST, code), out)
+    check(code, out)
 
 
 @both
-def test_stabilised(code):
-    out, status, iterations = answers()
-    side = (WEIGHTS, OFFSETS, IDS)
-    sinkhorn.retry_table(COST, *side, *side, ROWS, COLS, EPS, TOL, MOST, code, out, status, iterations)
-    check(code, out, status)
+@pytest.mark.parametrize("ground", [TABULATED, SQUARED])
+def test_stabilised(code, ground):
+    out = unsolved()
+    stabilised.retry(ground, ATOMS, ROWS, ATOMS, COLS, Options(EPS, TOL, MOST, code), out)
+    check(code, out)
 
 
-def test_self_terms():
-    out, status = np.zeros(3), np.zeros(3, dtype=np.uint8)
-    sinkhorn_points.self_table(COST, WEIGHTS, OFFSETS, IDS, np.arange(3), EPS, 1e-9, MOST, out, status)
-    assert_allclose(out, [expected(i, i, REGULARIZED) for i in range(3)], rtol=1e-6)
-    assert (status == OK).all()
+@pytest.mark.parametrize("ground", [TABULATED, SQUARED])
+def test_self_terms(ground):
+    out = Answers(np.zeros(3), np.zeros(3, dtype=np.uint8))
+    self_terms.self_values(ground, ATOMS, np.arange(3), Options(EPS, 1e-9, MOST, REGULARIZED), out)
+    assert_allclose(out.values, [expected(i, i, REGULARIZED) for i in range(3)], rtol=1e-6)
+    assert (out.status == OK).all()
 
 
-def test_triangle_leaves_the_rest_alone():
-    out, status, iterations = answers()
-    kernels = sinkhorn.gibbs_tables(COST, EPS, np.float64)
-    side = (WEIGHTS, OFFSETS, IDS)
-    sinkhorn.tile_table(
-        *kernels, *side, *side, ROWS, ROWS, True, False, EPS, TOL, MOST, TRANSPORT, out, status, iterations
-    )
-    assert status.tolist() == [[RETRY, OK], [RETRY, RETRY]]
-    assert_allclose(out[0, 1], expected(0, 1, TRANSPORT), rtol=1e-5)
+def test_pairs_that_are_done_are_left_alone():
+    options = Options(EPS, TOL, MOST, TRANSPORT)
+    out = unsolved(wanted=[[False, True], [False, False]])
+    table.tile_table(table.gibbs_table(COST, EPS, np.float64), ATOMS, ROWS, ATOMS, ROWS, options, out)
+    assert (out.status == OK).all()
+    assert_allclose(out.values, [[0.0, expected(0, 1, TRANSPORT)], [0.0, 0.0]], rtol=1e-5)
 
 
 def test_log_domain_survives_what_underflows():
     C = np.array([[0.0, 1e6], [1e6, 0.0]])
-    value, status, _ = sinkhorn_log.stable_value(
-        C, np.array([0.5, 0.5]), np.array([0.25, 0.75]), 1.0, 1e-8, 1000, TRANSPORT
+    value, status = stabilised.stable_value(
+        C, np.array([0.5, 0.5]), np.array([0.25, 0.75]), Options(1.0, 1e-8, 1000, TRANSPORT)
     )
     assert status == OK
     assert_allclose(value, 0.25e6, rtol=1e-8)

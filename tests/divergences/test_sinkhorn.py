@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from tests.oracles import entropic, transport
 
 from kermes import Engine, Measures, divergences, ground, kernels, pairwise
+from kermes.core.status import OK
 from kermes.divergences import Sinkhorn
-from kermes.divergences import _support as support_module
-from kermes.divergences import sinkhorn as sinkhorn_module
+from kermes.divergences._sinkhorn_routes import ByAxes, ByPoints, ByTable
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
@@ -31,27 +31,32 @@ def digits():
     return Measures.from_images(np.array([image * (image > 0.05) for image in images]))
 
 
+def by(route, X):
+    """All values above the diagonal."""
+    A, rows = route.prepare(X), np.arange(len(X))
+    values, status, _ = route.tile(A, A, rows, rows, True)
+    assert (status == OK).all()
+    return values[np.triu_indices(len(X), 1)]
+
+
 @pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean", "binary", "torus"])
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_table_and_coordinates_agree(digits, cost, epsilon, monkeypatch):
-    options = {"epsilon": epsilon, "cost": ground.Torus(12.0) if cost == "torus" else cost, "tol": 1e-7}
-    monkeypatch.setattr(sinkhorn_module, "_separates", lambda X, Y: False)
-    tabulated = distances(digits, **options)
-    assert Sinkhorn(**options).context(digits, digits).table is not None
-    monkeypatch.setattr(support_module, "LARGEST_TABLE", 0)
-    assert Sinkhorn(**options).context(digits, digits).table is None
-    assert_allclose(distances(digits, **options), tabulated, rtol=1e-5)
+def test_table_and_coordinates_agree(digits, cost, epsilon):
+    S = Sinkhorn(epsilon, ground.Torus(12.0) if cost == "torus" else cost, tol=1e-7)
+    tabulated, computed = S.route(digits, digits, by_axes=False), S.route(digits, digits, largest_table=0)
+    assert type(tabulated) is ByTable
+    assert type(computed) is ByPoints
+    assert_allclose(by(computed, digits), by(tabulated, digits), rtol=1e-5)
 
 
 @pytest.mark.parametrize("value", ["transport", "debiased", "regularized"])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
-def test_grid_and_table_agree(digits, value, epsilon, monkeypatch):
-    options = {"epsilon": epsilon, "value": value, "tol": 1e-7}
-    assert Sinkhorn(**options).context(digits, digits).grid is not None
-    separable = distances(digits, squared=True, **options)
-    monkeypatch.setattr(sinkhorn_module, "_separates", lambda X, Y: False)
-    assert Sinkhorn(**options).context(digits, digits).grid is None
-    assert_allclose(distances(digits, squared=True, **options), separable, rtol=1e-5, atol=1e-5)
+def test_grid_and_table_agree(digits, value, epsilon):
+    S = Sinkhorn(epsilon, value=value, tol=1e-7)
+    separable, tabulated = S.route(digits, digits), S.route(digits, digits, by_axes=False)
+    assert type(separable) is ByAxes
+    assert type(tabulated) is ByTable
+    assert_allclose(by(tabulated, digits), by(separable, digits), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-4, 1e-5])

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..core import status
+from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
 from ._simplex import network_simplex, transport, transport_with_duals
 
@@ -66,14 +67,14 @@ def by_simplex(a: FloatArray, b: FloatArray, cost: FloatArray) -> FloatArray:
     return plan
 
 
-def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, epsilon: float, tol: float, max_iter: int) -> FloatArray:
+def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, options: Options) -> FloatArray:
     """Return the plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
-    from ..core.sinkhorn_log import solve_stable
+    from ..core.sinkhorn.stabilised import solve_stable
 
     C = np.array(cost, order="C")
     f, g = np.empty(len(a)), np.empty(len(b))
-    solve_stable(C, a, b, f, g, epsilon, tol, max_iter)
-    plan: FloatArray = np.exp((f[:, None] + g[None] - C) / epsilon)
+    solve_stable(C, a, b, f, g, options)
+    plan: FloatArray = np.exp((f[:, None] + g[None] - C) / options.epsilon)
     if not np.isfinite(plan).all():
         raise NumericalError("no finite entropic plan was found. Check the scale of the points, weights and epsilon.")
     return plan

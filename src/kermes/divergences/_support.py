@@ -100,9 +100,9 @@ def atom_costs(X: Measures, Y: Measures, common: CommonSupport, cost: Cost) -> F
     return cost.pick(common.points, atom_ids(X, *common), atom_ids(Y, *common))
 
 
-def cost_table(cost: Cost, common: CommonSupport) -> FloatArray | None:
+def cost_table(cost: Cost, common: CommonSupport, largest: int = LARGEST_TABLE) -> FloatArray | None:
     """Return all costs between the points of a common support, or None if there are too many."""
-    return cost.table(common.points) if cost.size is not None or len(common.points) <= LARGEST_TABLE else None
+    return cost.table(common.points) if cost.size is not None or len(common.points) <= largest else None
 
 
 def _locate(points: FloatArray, union: FloatArray) -> IndexArray:

@@ -4,59 +4,30 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._checks import choice, integer, positive, real
-from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
-from ..core import ragged
-from ..core.status import RETRY
+from .._typing import FloatArray
+from ..core.sinkhorn.structs import REGULARIZED, TRANSPORT, Options
 from ..exceptions import ConvergenceWarning, UnsuitableDataError
 from ..ground import Cost, Euclidean, SqEuclidean, as_cost
-from ..measures import Measure, Measures, Support
-from ._base import Claims, Divergence, batches, empty_tile
+from ..measures import Measure, Measures
+from ._base import Claims, Divergence, core_ground
 from ._plans import entropic
-from ._support import LARGEST_TABLE, Rows, atom_costs, common_support, cost_table, couple, sparse_rows
+from ._sinkhorn_routes import ByAxes, ByPoints, ByTable, Run, SinkhornRoute
+from ._support import LARGEST_TABLE, atom_costs, common_support, cost_table, couple
 
 __all__ = ["Sinkhorn"]
 
-#: Marginal error from which single precision is safe (tests compare with double precision).
-SINGLE = 1e-5
-#: Below max(cost) / eps of this, scalings leave the range of double precision for nearly every pair.
+#: Above this max(cost) / eps, scalings leave the range of double precision for nearly every pair.
 STEEP = 1500.0
-#: Pairs of a tile on which the working precision is tried.
-TRIAL = 8
 #: Above this multiple of the largest cost the debiased value has reached its limit (to 1e-6), and a larger epsilon
 #: would only cancel digits.
 LIMIT = 1e6
-#: Marginal error of the self terms of the debiased value; they are paid once per measure.
-SELF_TOL = 1e-4
 #: Marginal errors of a plan below this are rounding.
 ROUNDING = 1e-12
-
-
-class _Route(NamedTuple):
-    """How a run proceeds: by the axes of a grid, by a table of costs, or by coordinates (``points`` is None)."""
-
-    points: FloatArray | None
-    given: bool
-    table: FloatArray | None
-    grid: Support | None
-    steep: bool
-    epsilon: float
-    kernels: dict[Any, tuple[AnyArray, ...]]  # Gibbs kernels by precision, made when first needed
-
-
-class _Prepared(NamedTuple):
-    """Measures ready for the cores, with the parts that the route needs."""
-
-    route: _Route
-    rows: Rows
-    coordinates: FloatArray | None
-    images: FloatArray | None
-    boxes: IndexArray | None
-    offset: FloatArray  # per measure, what turns the core's value into the one asked for
 
 
 @dataclass(frozen=True)
@@ -148,59 +119,42 @@ class Sinkhorn(Divergence):
         """A cost matrix needs measures on a shared support of its size."""
         self.cost.check(X)
 
-    def context(self, X: Measures, Y: Measures) -> _Route:
+    def route(
+        self, X: Measures, Y: Measures, *, largest_table: int = LARGEST_TABLE, by_axes: bool = True
+    ) -> SinkhornRoute:
         """Tabulate the costs of a small common support; use the axes of a pixel grid where that is cheaper."""
         cost = self.cost
         common = common_support(X, Y, cost)
-        table = cost_table(cost, common)
+        table = cost_table(cost, common, largest_table)
         if table is None and cost.code is None:
             raise UnsuitableDataError(
                 f"the cost {cost!r} is not compiled: Sinkhorn needs a table of it, and `X` and `Y` have atoms at "
-                f"{len(common.points)} different points. Put them on a shared support of at most {LARGEST_TABLE} "
+                f"{len(common.points)} different points. Put them on a shared support of at most {largest_table} "
                 "points, or use divergences.Wasserstein."
             )
         reach = float(table.max()) if table is not None and cost.code is None else _farthest(X, Y, cost)
-        steep = reach > STEEP * self.epsilon
+        run, ground = self._run(reach), core_ground(cost, table)
+        if table is None:
+            return ByPoints(run, ground)
+        grid = X.support if by_axes and common.given and isinstance(cost, SqEuclidean) else None
+        if grid is not None and grid.shape is not None and _separates(grid.shape, X, Y):
+            return ByAxes(run=run, ground=ground, common=common, shape=grid.shape, spacing=grid.spacing)
+        return ByTable(run, ground, common)
+
+    def _run(self, reach: float) -> Run:
+        """Return what all routes share; ``reach`` is the largest cost.
+
+        The effort was measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of
+        which are small.
+        """
         epsilon = float(self.epsilon)
+        steepness = reach / epsilon
         if self.value == "debiased" and reach > 0:
             epsilon = min(epsilon, LIMIT * reach)
-        if table is None:
-            return _Route(None, False, None, None, steep, epsilon, {})
-        separable = common.given and isinstance(cost, SqEuclidean) and _separates(X, Y)
-        return _Route(common.points, common.given, table, X.support if separable else None, steep, epsilon, {})
-
-    def prepare(self, X: Measures, context: _Route) -> _Prepared:
-        """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
-        from ..core.sinkhorn_grid import bounding_boxes
-
-        coordinates = images = boxes = None
-        if context.points is None:
-            rows = Rows(np.zeros(0, dtype=np.int64), X.probabilities, np.array(X.offsets))
-            coordinates = np.array(X.points.T, order="C")
-        else:
-            rows = sparse_rows(X, context.points, context.given)
-        if context.grid is not None:
-            assert context.grid.shape is not None
-            height, width = context.grid.shape
-            images = np.zeros((len(X), height, width))
-            images[ragged.owners(rows.offsets), rows.ids // width, rows.ids % width] = rows.weights
-            boxes = bounding_boxes(images)
-        prepared = _Prepared(context, rows, coordinates, images, boxes, np.zeros(len(X)))
-        return prepared._replace(offset=self._offsets(prepared))
-
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray]:
-        """Return the values, by the fastest route that is safe for each pair."""
-        out = empty_tile(rows, cols)
-        status = np.zeros(out.shape, dtype=np.uint8)
-        if A.route.steep:
-            status[np.triu_indices(len(rows), 1) if triangle else ...] = RETRY
-        else:
-            self._scale(A, B, rows, cols, triangle, out, status)
-        if (status == RETRY).any():
-            self._stabilise(A, B, rows, cols, out, status)
-        return out + A.offset[rows][:, None] + B.offset[cols][None], status
+        code = TRANSPORT if self.value == "transport" else REGULARIZED
+        options = Options(epsilon, float(self.tol), int(self.max_iter), code)
+        effort = max(1.0, 0.016 * (steepness if self.power == 1.0 else steepness**0.75))
+        return Run(options, self.value, steepness > STEEP, effort)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return the entropic plan P between two measures, the same for every ``value``.
@@ -225,7 +179,7 @@ class Sinkhorn(Divergence):
         """
         X, Y, common = couple(mu, nu, self.cost)
         C = atom_costs(X, Y, common, self.cost)
-        plan = entropic(X.probabilities, Y.probabilities, C, float(self.epsilon), float(self.tol), int(self.max_iter))
+        plan = entropic(X.probabilities, Y.probabilities, C, self._run(0.0).options)
         gap = float(np.abs(plan.sum(axis=0) - Y.probabilities).sum())
         if gap > max(float(self.tol), ROUNDING):
             warnings.warn(
@@ -240,145 +194,14 @@ class Sinkhorn(Divergence):
         """Return the costs between the atoms of two measures; ``(plan * costs).sum()`` is the transport value."""
         return atom_costs(*couple(mu, nu, self.cost), self.cost)
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """About 25 iterations over the block of costs; more when epsilon is small against the costs.
 
-        Measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of which are small.
-        """
-        reach = _farthest(X, Y, self.cost) / self.epsilon
-        steepness = reach if self.power == 1.0 else reach**0.75
-        return float(5.0 * X.sizes.mean() * Y.sizes.mean() * max(1.0, 0.016 * steepness))
-
-    @property
-    def _code(self) -> int:
-        from ..core.sinkhorn_ops import REGULARIZED, TRANSPORT
-
-        return TRANSPORT if self.value == "transport" else REGULARIZED
-
-    def _options(self, route: _Route) -> tuple[float, float, int, int]:
-        return route.epsilon, float(self.tol), int(self.max_iter), self._code
-
-    def _scale(
-        self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray,
-        status: StatusArray,
-    ) -> None:  # fmt: skip
-        """Plain scaling in single precision, then in double for the pairs that need it; RETRY marks the rest.
-
-        The first pairs tell whether single precision is worth trying: at small epsilon nearly none passes.
-        """
-        single = self.tol >= SINGLE
-        if single:
-            ahead = (rows[:1], cols[-TRIAL:])
-            trial = np.zeros((1, len(ahead[1]))), np.zeros((1, len(ahead[1])), dtype=np.uint8)
-            self._scaling(np.float32, A, B, *ahead, False, False, *trial)
-            single = bool(np.count_nonzero(trial[1] == RETRY) <= len(ahead[1]) // 2)
-        if single:
-            self._scaling(np.float32, A, B, rows, cols, triangle, False, out, status)
-        if not single or (status == RETRY).any():
-            self._scaling(np.float64, A, B, rows, cols, triangle, single, out, status)
-
-    def _scaling(
-        self, dtype: type, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, triangle: bool, again: bool,
-        out: FloatArray, status: StatusArray,
-    ) -> None:  # fmt: skip
-        from ..core import sinkhorn, sinkhorn_grid, sinkhorn_points
-
-        iterations = np.zeros(out.shape, dtype=np.int32)
-        run = (rows, cols, triangle, again)
-        ends = (*self._options(A.route), out, status, iterations)
-        left, right = A.rows, B.rows
-        if A.route.grid is not None:
-            kernels = self._kernels(A.route, dtype)
-            sinkhorn_grid.tile_grid(*kernels, A.images, A.boxes, B.images, B.boxes, *run, *ends)
-        elif A.route.table is not None:
-            kernels = self._kernels(A.route, dtype)
-            sinkhorn.tile_table(
-                *kernels, left.weights, left.offsets, left.ids, right.weights, right.offsets, right.ids, *run, *ends
-            )
-        else:
-            cost = self.cost
-            sinkhorn_points.tile_points(
-                np.empty(0, dtype), A.coordinates, left.weights, left.offsets, B.coordinates, right.weights,
-                right.offsets, *run, cost.code, cost.params, *ends,
-            )  # fmt: skip
-
-    def _kernels(self, route: _Route, dtype: type) -> tuple[AnyArray, ...]:
-        """Return exp(-cost / eps), of the table or of both axes; two threads may make the same ones at first."""
-        from ..core.sinkhorn import gibbs_tables
-        from ..core.sinkhorn_grid import grid_tables
-
-        if dtype not in route.kernels:
-            if route.grid is not None:
-                assert route.grid.shape is not None
-                axes = [route.grid.spacing * np.arange(side) for side in route.grid.shape]
-                rows, columns = ((axis[:, None] - axis[None]) ** 2 for axis in axes)
-                route.kernels[dtype] = grid_tables(rows, columns, route.epsilon, dtype)
-            else:
-                assert route.table is not None
-                route.kernels[dtype] = gibbs_tables(route.table, route.epsilon, dtype)
-        return route.kernels[dtype]
-
-    def _stabilise(
-        self, A: _Prepared, B: _Prepared, rows: IndexArray, cols: IndexArray, out: FloatArray, status: StatusArray
-    ) -> None:
-        """Log-domain iterations for the pairs marked RETRY."""
-        from ..core import sinkhorn, sinkhorn_points
-
-        iterations = np.zeros(out.shape, dtype=np.int32)
-        ends = (*self._options(A.route), out, status, iterations)
-        left, right = A.rows, B.rows
-        if A.route.table is not None:
-            sinkhorn.retry_table(
-                A.route.table, left.weights, left.offsets, left.ids, right.weights, right.offsets, right.ids,
-                rows, cols, *ends,
-            )  # fmt: skip
-        else:
-            cost = self.cost
-            sinkhorn_points.retry_points(
-                A.coordinates, left.weights, left.offsets, B.coordinates, right.weights, right.offsets,
-                rows, cols, cost.code, cost.params, *ends,
-            )  # fmt: skip
-
-    def _offsets(self, A: _Prepared) -> FloatArray:
-        """Return what each measure adds to the KL-relative value to give the one asked for.
-
-        KL(P | a b') = sum P log P - sum a log a - sum b log b, so the paper's form adds eps sum a log a for either
-        measure; the debiased one subtracts half of each self term.
-        """
-        weights, offsets = A.rows.weights, A.rows.offsets
-        if self.value == "regularized":
-            return self.epsilon * ragged.segment_sums(weights * np.log(weights), offsets)
-        if self.value == "debiased":
-            return -0.5 * self._self_values(A)
-        return np.zeros(len(offsets) - 1)
-
-    def _self_values(self, A: _Prepared) -> FloatArray:
-        from ..core import sinkhorn_points
-
-        weights, offsets = A.rows.weights, A.rows.offsets
-        values = np.zeros(len(offsets) - 1)
-        for rows in batches(1e3 * np.diff(offsets).astype(np.float64) ** 2):
-            out, status = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.uint8)
-            ends = (A.route.epsilon, min(float(self.tol), SELF_TOL), int(self.max_iter), out, status)
-            if A.route.table is not None:
-                sinkhorn_points.self_table(A.route.table, weights, offsets, A.rows.ids, rows, *ends)
-            else:
-                cost = self.cost
-                sinkhorn_points.self_points(A.coordinates, weights, offsets, rows, cost.code, cost.params, *ends)
-            values[rows] = out
-        return values
-
-
-def _separates(X: Measures, Y: Measures) -> bool:
+def _separates(shape: tuple[int, int], X: Measures, Y: Measures) -> bool:
     """Whether two products with the axes of the grid are cheaper than one with the block of costs.
 
     On 28 x 28 pixels an iteration took 1.8 us against 3.5 us for the 145 x 145 block of MNIST digits, whose boxes
     cover half of the grid.
     """
-    assert X.support is not None
-    if X.support.shape is None:
-        return False
-    height, width = X.support.shape
+    height, width = shape
     return bool(height * width * (height + width) < 3.0 * X.sizes.mean() * Y.sizes.mean())
 
 

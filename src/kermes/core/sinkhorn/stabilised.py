@@ -9,16 +9,32 @@ plain iteration: the loop cannot stall in a cycle.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from .exp import exp
-from .jit import strict_core, tile_core
-from .sinkhorn_ops import GROUP, TRANSPORT, half_steps, l1_gap, next_theta, relax, spread
-from .status import FAILED, OK, UNCONVERGED
+from ..._typing import FloatArray
+from ..exp import exp
+from ..jit import strict_core, tile_core
+from ..status import FAILED, OK, RETRY, UNCONVERGED
+from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
+from .loop import THETA, WINDOW, adapt
+from .structs import TRANSPORT, Gibbs
 
 RANGE = 100.0
-WINDOW = 10
+STABLE_CAP = 0.99  # largest relaxation
+STAGE_TOL, STAGE_ITER = 0.05, 100  # what the stages before the last one are given
+
+
+class Absorbed(NamedTuple):
+    """A pair: its costs, the block of the kernel that has absorbed f and g, and the logs of the weights."""
+
+    cost: FloatArray
+    block: Block
+    loga: FloatArray
+    logb: FloatArray
+    f: FloatArray
+    g: FloatArray
 
 
 @tile_core
@@ -80,88 +96,84 @@ def fold(x, potential, eps):
 
 
 @strict_core
-def in_range(u, v, n, m):
+def in_range(block):
     """True when the scalings lie within exp(+-RANGE); nan gives False."""
     bound = math.exp(RANGE)
-    lo, hi = spread(u, n)
-    lo2, hi2 = spread(v, m)
+    lo, hi = spread(block.rows.scaling, block.rows.size)
+    lo2, hi2 = spread(block.columns.scaling, block.columns.size)
     return min(lo, lo2) * bound > 1.0 and max(hi, hi2) < bound
 
 
 @strict_core
-def absorb(C, K, loga, logb, f, g, u, v, eps):
+def absorb(pair, eps):
     """Fold u, v into f, g, do one log-domain iteration, refill K with u = v = 1."""
-    fold(u, f, eps)
-    fold(v, g, eps)
-    log_rows(C, loga, f, g, eps)
-    log_columns(C, logb, f, g, eps, np.empty(g.size), np.empty(g.size))
-    fill_kernel(K, C, f, g, eps)
+    C, f, g = pair.cost, pair.f, pair.g
+    fold(pair.block.rows.scaling, f, eps)
+    fold(pair.block.columns.scaling, g, eps)
+    log_rows(C, pair.loga, f, g, eps)
+    log_columns(C, pair.logb, f, g, eps, np.empty(g.size), np.empty(g.size))
+    fill_kernel(pair.block.gibbs.kernel, C, f, g, eps)
 
 
 @strict_core
-def run_stage(C, K, idx, a, b, loga, logb, f, g, eps, tol, max_iter):
-    """Iterate at one epsilon; returns (status, iterations). On return f, g hold the potentials, rows exact if OK."""
-    n, m = C.shape
-    u, v, s, t = np.zeros(a.size), np.zeros(b.size), np.ones(a.size), np.ones(b.size)
-    u[:n] = 1.0
-    v[:m] = 1.0
-    absorb(C, K, loga, logb, f, g, u, v, eps)
-    it, status, error, mark, theta, cap = 1, UNCONVERGED, np.inf, np.inf, 0.7, 0.99
+def run_stage(pair, eps, tol, max_iter):
+    """Iterate at one epsilon; returns the status. On return f, g hold the potentials, rows exact if OK."""
+    block = pair.block
+    for i in range(block.rows.size):
+        block.rows.scaling[i] = 1.0
+    for j in range(block.columns.size):
+        block.columns.scaling[j] = 1.0
+    absorb(pair, eps)
+    it, status, error, mark, theta, cap = 1, UNCONVERGED, np.inf, np.inf, THETA, STABLE_CAP
     while it < max_iter:
         it += 1
         exact = not error > 1.5 * tol
-        rows = half_steps(K, idx, a, u, v, s, t, m, 0.0 if exact else theta)
-        columns = l1_gap(v, t, b)
-        if exact and columns <= tol and in_range(u, v, n, m):
+        rows, columns = step(block, 0.0 if exact else theta)
+        if exact and columns <= tol and in_range(block):
             status = OK
             break
-        relax(b, v, t, 0, b.size, theta)
+        relax_columns(block, theta)
         error = rows + columns
-        if not in_range(u, v, n, m):
-            absorb(C, K, loga, logb, f, g, u, v, eps)
+        if not in_range(block):
+            absorb(pair, eps)
             it += 1
             error = mark = np.inf
         elif it % WINDOW == 0:
-            new, cap = next_theta(theta, cap, mark, error, WINDOW)
-            mark = error if new == theta else np.inf
-            theta = new
-    fold(u, f, eps)
-    fold(v, g, eps)
-    return status, it
+            theta, cap, mark = adapt(theta, cap, mark, error)
+    fold(block.rows.scaling, pair.f, eps)
+    fold(block.columns.scaling, pair.g, eps)
+    return status
 
 
 @strict_core
-def solve_stable(C, a, b, f, g, eps, tol, max_iter):
-    """Potentials f (n,), g (m,) of the entropic problem with cost block C; returns (status, iterations).
+def solve_stable(C, a, b, f, g, options):
+    """Fill the potentials f (n,), g (m,) of the entropic problem with cost block C; returns the status.
 
-    Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage (L1 error 0.05, at most 100 iterations each).
+    Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
     """
     n, m = C.shape
-    rows, cols = (n + GROUP - 1) // GROUP * GROUP, (m + GROUP - 1) // GROUP * GROUP
-    K, idx = np.zeros((n + 1, cols)), np.empty(rows, np.int64)
-    wa, wb, loga, logb = np.zeros(rows), np.zeros(cols), np.empty(n), np.empty(m)
-    top = 0.0
-    for j in range(cols):
+    rows, columns = fill_side(np.empty((3, up(n, GROUP))), a), fill_side(np.empty((3, up(m, GROUP))), b)
+    K, ids, top = np.zeros((n + 1, columns.weights.size)), np.empty(rows.weights.size, np.int64), 0.0
+    pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), f, g)
+    for j in range(columns.weights.size):
         K[n, j] = 1.0
-    for i in range(rows):
-        idx[i] = min(i, n)
+    for i in range(rows.weights.size):
+        ids[i] = min(i, n)
     for i in range(n):
-        wa[i], loga[i], f[i] = a[i], math.log(a[i]), 0.0
+        pair.loga[i], f[i] = math.log(a[i]), 0.0
         top = max(top, spread(C[i], m)[1])
     for j in range(m):
-        wb[j], logb[j], g[j] = b[j], math.log(b[j]), 0.0
-    stage, used, status = max(eps, 0.5 * top), 0, UNCONVERGED
+        pair.logb[j], g[j] = math.log(b[j]), 0.0
+    eps, tol, max_iter = options.epsilon, options.tol, options.max_iter
+    stage, status = max(eps, 0.5 * top), UNCONVERGED
     while True:
         last = stage <= eps
-        status, it = run_stage(
-            C, K, idx, wa, wb, loga, logb, f, g, stage, tol if last else 0.05, max_iter if last else min(100, max_iter)
-        )
-        used += it
+        status = run_stage(pair, stage, tol if last else STAGE_TOL, max_iter if last else min(STAGE_ITER, max_iter))
         if last:
             break
         stage = max(eps, 0.25 * stage)
-    log_rows(C, loga, f, g, eps)
-    return status, used
+    log_rows(C, pair.loga, f, g, eps)
+    return status
 
 
 @tile_core
@@ -178,12 +190,12 @@ def plan_sums(C, f, g, eps, columns):
 
 
 @strict_core
-def stable_value(C, a, b, eps, tol, max_iter, code):
-    """(value, status, iterations) by the stabilised route: TRANSPORT, or REGULARIZED for any other code."""
-    f, g, columns = np.empty(a.size), np.empty(b.size), np.zeros(b.size)
-    status, it = solve_stable(C, a, b, f, g, eps, tol, max_iter)
+def stable_value(C, a, b, options):
+    """(value, status) by the stabilised route: TRANSPORT, or REGULARIZED for any other code."""
+    f, g, columns, eps = np.empty(a.size), np.empty(b.size), np.zeros(b.size), options.epsilon
+    status = solve_stable(C, a, b, f, g, options)
     value = plan_sums(C, f, g, eps, columns)
-    if code == TRANSPORT:
+    if options.value == TRANSPORT:
         for j in range(b.size):
             value += (g[j] - eps * math.log(b[j])) * (b[j] - columns[j])
     else:
@@ -193,5 +205,19 @@ def stable_value(C, a, b, eps, tol, max_iter, code):
         for j in range(b.size):
             value += b[j] * (g[j] - eps * math.log(b[j])) - eps * columns[j]
     if not abs(value) < np.inf:
-        return np.nan, FAILED, it
-    return value, status, it
+        return np.nan, FAILED
+    return value, status
+
+
+@strict_core
+def retry(ground, A, rows, B, cols, options, out):
+    """Compute the pairs of a tile whose status is RETRY."""
+    for p in range(rows.size):
+        for q in range(cols.size):
+            if out.status[p, q] != RETRY:
+                continue
+            a = A.weights[A.offsets[rows[p]] : A.offsets[rows[p] + 1]]
+            b = B.weights[B.offsets[cols[q]] : B.offsets[cols[q] + 1]]
+            C = np.empty((a.size, b.size))
+            atom_costs(ground, A, rows[p], B, cols[q], C)
+            out.values[p, q], out.status[p, q] = stable_value(C, a, b, options)

@@ -1,0 +1,193 @@
+"""Routes of entropic transport: by the axes of a pixel grid, by a table of costs, by coordinates.
+
+All of them scale in single precision where that is safe, then in double; what neither suits goes to the log domain.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray, StatusArray
+from ..core import ragged
+from ..core.sinkhorn.structs import Answers, Images, Options
+from ..core.status import RETRY
+from ..measures import Measures
+from ._base import Route, Tile, batches, core_atoms, empty_tile
+from ._support import CommonSupport, sparse_rows
+
+if TYPE_CHECKING:
+    from ..core.points import Atoms, Ground
+
+#: Marginal error from which single precision is safe (tests compare with double precision).
+SINGLE = 1e-5
+#: Pairs of a tile on which the working precision is tried.
+TRIAL = 8
+#: Marginal error of the self terms of the debiased value; they are paid once per measure.
+SELF_TOL = 1e-4
+
+
+class Prepared(NamedTuple):
+    """Measures as plain scaling takes them, and as the log domain does.
+
+    ``offset`` is what each measure adds to the value of the cores to give the one asked for, ``status`` how that went.
+    """
+
+    scaled: Atoms | Images
+    atoms: Atoms
+    offset: FloatArray
+    status: StatusArray
+
+
+class Run(NamedTuple):
+    """What all routes share: options of the cores, the value asked for, and how small epsilon is against the costs.
+
+    ``steep``: scalings leave the range of double precision for nearly every pair. ``effort``: iterations over those at
+    a moderate epsilon.
+    """
+
+    options: Options
+    value: str
+    steep: bool
+    effort: float
+
+
+@dataclass(frozen=True, eq=False)
+class SinkhornRoute(Route, ABC):
+    """Base of the routes; ``ground`` is what the log domain takes costs from."""
+
+    run: Run
+    ground: Ground
+
+    @abstractmethod
+    def sides(self, X: Measures) -> tuple[Atoms | Images, Atoms]:
+        """Return the measures as `scale` takes them, and as the log domain does."""
+
+    @abstractmethod
+    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+        """Scale the pairs whose status is RETRY, in this precision; leave it to those that this does not suit."""
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
+        scaled, atoms = self.sides(X)
+        return Prepared(scaled, atoms, *self._offsets(atoms))
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the values, by the fastest way that is safe for each pair."""
+        from ..core.sinkhorn.stabilised import retry
+
+        out = _unsolved(rows, cols)
+        if triangle:
+            out = out._replace(status=np.triu(out.status, 1))
+        if not self.run.steep:
+            if self._single_suits(A, B, rows, cols):
+                self.scale(np.float32, A.scaled, rows, B.scaled, cols, out)
+            if (out.status == RETRY).any():
+                self.scale(np.float64, A.scaled, rows, B.scaled, cols, out)
+        if (out.status == RETRY).any():
+            retry(self.ground, A.atoms, rows, B.atoms, cols, self.run.options, out)
+        status = np.maximum(A.status[rows][:, None], B.status[cols][None])
+        return Tile(out.values + A.offset[rows][:, None] + B.offset[cols][None], np.maximum(out.status, status))
+
+    def work(self, X: Measures, Y: Measures, *_: Any) -> float:
+        """About 25 iterations over the block of costs at a moderate epsilon."""
+        return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
+
+    def _single_suits(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> bool:
+        """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes."""
+        if self.run.options.tol < SINGLE:
+            return False
+        trial = _unsolved(rows[:1], cols[-TRIAL:])
+        self.scale(np.float32, A.scaled, rows[:1], B.scaled, cols[-TRIAL:], trial)
+        return bool(np.count_nonzero(trial.status == RETRY) <= trial.status.size // 2)
+
+    def _offsets(self, A: Atoms) -> Answers:
+        """Return what each measure adds to the KL-relative value to give the one asked for.
+
+        KL(P | a b') = sum P log P - sum a log a - sum b log b, so the paper's form adds eps sum a log a for either
+        measure; the debiased one subtracts half of each self term.
+        """
+        n, options = len(A.offsets) - 1, self.run.options
+        offsets = Answers(np.zeros(n), np.zeros(n, dtype=np.uint8))
+        if self.run.value == "regularized":
+            offsets.values[:] = options.epsilon * ragged.segment_sums(A.weights * np.log(A.weights), A.offsets)
+        elif self.run.value == "debiased":
+            from ..core.sinkhorn.self_terms import self_values
+
+            for rows in batches(1e3 * np.diff(A.offsets).astype(np.float64) ** 2):
+                self_values(self.ground, A, rows, options._replace(tol=min(options.tol, SELF_TOL)), offsets)
+            offsets.values[:] *= -0.5
+        return offsets
+
+
+@dataclass(frozen=True, eq=False)
+class ByPoints(SinkhornRoute):
+    """Costs computed from coordinates for each pair."""
+
+    def sides(self, X: Measures) -> tuple[Atoms, Atoms]:
+        """Lay out the points."""
+        atoms = core_atoms(X)
+        return atoms, atoms
+
+    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+        """Fill the kernel of each pair."""
+        from ..core.sinkhorn.points import tile_points
+
+        tile_points(self.ground, np.empty(0, dtype), A, rows, B, cols, self.run.options, out)
+
+
+@dataclass(frozen=True, eq=False)
+class ByTable(SinkhornRoute):
+    """A common support whose costs are tabulated, and so is their Gibbs kernel."""
+
+    common: CommonSupport
+    kernels: dict[type, Any] = field(default_factory=dict)  # by precision, made when first needed
+
+    def sides(self, X: Measures) -> tuple[Any, Atoms]:
+        """Number the atoms."""
+        from ..core.points import Atoms
+
+        ids, weights, offsets = sparse_rows(X, *self.common)
+        atoms = Atoms(np.empty((0, 0)), weights, offsets, ids)
+        return atoms, atoms
+
+    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+        """Take blocks of the kernel; two threads may make the same kernel at first."""
+        from ..core.sinkhorn.table import gibbs_table, tile_table
+
+        if dtype not in self.kernels:
+            self.kernels[dtype] = gibbs_table(self.ground.table, self.run.options.epsilon, dtype)
+        tile_table(self.kernels[dtype], A, rows, B, cols, self.run.options, out)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByAxes(ByTable):
+    """Squared Euclidean cost on the pixels of a grid, which separates into rows and columns."""
+
+    shape: tuple[int, int]
+    spacing: float
+
+    def sides(self, X: Measures) -> tuple[Images, Atoms]:
+        """Draw the images, too."""
+        from ..core.sinkhorn.grid import bounding_boxes
+
+        _, atoms = super().sides(X)
+        images: FloatArray = np.zeros((len(X), *self.shape))
+        images.reshape(len(X), -1)[ragged.owners(atoms.offsets), atoms.ids] = atoms.weights
+        return Images(images, bounding_boxes(images)), atoms
+
+    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+        """Multiply by the kernels of both axes."""
+        from ..core.sinkhorn.grid import axis_kernel, tile_grid
+
+        if dtype not in self.kernels:
+            axes = (self.spacing * np.arange(float(side)) for side in self.shape)
+            self.kernels[dtype] = tuple(axis_kernel(axis, self.run.options.epsilon, dtype) for axis in axes)
+        tile_grid(self.kernels[dtype], A, rows, B, cols, self.run.options, out)
+
+
+def _unsolved(rows: IndexArray, cols: IndexArray) -> Answers:
+    return Answers(empty_tile(rows, cols), np.full((len(rows), len(cols)), RETRY))
