@@ -19,9 +19,9 @@ def pytest_configure(config):
 
 
 def pytest_sessionfinish(session):
-    from kermes.measures import _origin
+    from kermes.engine import _shared
 
-    _origin.close()  # the processes of pytest-xdist end without running exit handlers
+    _shared.close()  # the processes of pytest-xdist end without running exit handlers
 
 
 @pytest.fixture(scope="session")

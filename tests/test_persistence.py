@@ -252,7 +252,7 @@ def test_what_could_not_be_loaded_is_not_saved(model, named, tmp_path):
         ("builtins", "eval"),
         ("subprocess", "Popen"),
         ("numpy", "load"),
-        ("kermes.engine._engine", "pairwise"),
+        ("kermes.engine._pairwise", "pairwise"),
         ("kermes._persistence", "write"),
         ("kermes", "compare"),
         ("kermes", "load"),

@@ -164,8 +164,8 @@ def test_a_killed_worker_costs_what_it_was_running(client, tmp_path):
     killer.start()
     D, info = pairwise(X, divergence=MMD, engine=engine, return_info=True)
     killer.join()
-    n_portions = len(list(path.glob("marks/*.0")))
-    assert 20 <= len(written) < n_portions - 20  # it was killed in the middle
+    n_batches = len(list(path.glob("marks/*.0")))
+    assert 20 <= len(written) < n_batches - 20  # it was killed in the middle
     assert info.n_evaluated == 80 * 79 // 2
     assert_array_equal(np.asarray(D), expected)
     assert all(mark.stat().st_mtime_ns == then for mark, then in written.items())  # none was computed twice

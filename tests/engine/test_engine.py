@@ -14,9 +14,9 @@ from numpy.testing import assert_array_equal
 
 from kermes import Engine, Measures, divergences, pairwise
 from kermes.core import status as codes
-from kermes.divergences import Claims, Divergence
+from kermes.divergences import Claims, Divergence, Tile
 from kermes.engine import _executors
-from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError
+from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError, UnsuitableDataError
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Probe(Divergence):
     def claims(self, dim):
         return Claims(True, 2.0, "the line")
 
-    def prepare(self, X, context):
+    def prepare(self, X):
         return X.points[:, 0].copy()
 
     def tile(self, A, B, rows, cols, triangle):
@@ -47,9 +47,9 @@ class Probe(Divergence):
         status[spoiled] = self.code
         if self.code == codes.FAILED:
             values[spoiled] = np.nan
-        return values, status
+        return Tile(values, status)
 
-    def work(self, X, Y, context):
+    def work(self, X, Y):
         return 1.0
 
 
@@ -117,6 +117,59 @@ def test_memo_is_bounded_and_can_be_off():
     assert evaluated(small, X[:25], divergence=Probe(bad=-3.0)) == 300  # drops the other
     assert small._memo.nbytes <= 9 * 30 * 30
     assert evaluated(small, X[:25]) == 300
+
+
+def test_forgotten_distances_are_computed_anew():
+    X, engine = line(30), Engine()
+    assert evaluated(engine, X) == 435
+    engine.forget()
+    assert engine._memo.nbytes == 0
+    assert evaluated(engine, X) == 435
+    Engine(memo=False).forget()
+
+
+def test_supports_are_part_of_the_data():
+    """Equal points and weights on other supports: a cost matrix tells them apart."""
+    table = np.abs(np.subtract.outer([0.0, 1.0, 3.0, 7.0], [0.0, 1.0, 3.0, 7.0]))
+    W = divergences.Wasserstein(p=1, cost=table)
+    X = Measures.from_histograms([[1, 1, 0, 0], [1, 0, 0, 1]], support=[0.0, 1.0, 2.0, 3.0])
+    Y = Measures.from_histograms([[1, 1, 0, 0], [1, 0, 1, 0]], support=[0.0, 1.0, 3.0, 2.0])
+    assert_array_equal(X.points, Y.points)
+    assert X.fingerprint != Y.fingerprint
+    engine = Engine()
+    assert pairwise(X, divergence=W, engine=engine)[0, 1] == 3.0
+    assert pairwise(Y, divergence=W, engine=engine)[0, 1] == 1.0
+    with pytest.raises(UnsuitableDataError, match="support"):
+        pairwise(X, Y, divergence=W, engine=engine)
+
+
+@dataclass(frozen=True)
+class Estimated(Probe):
+    """Values with an error of a tenth."""
+
+    announced: bool = True
+
+    @property
+    def estimates_error(self):
+        return self.announced
+
+    def tile(self, A, B, rows, cols, triangle):
+        tile = super().tile(A, B, rows, cols, triangle)
+        return tile._replace(error=0.1 * tile.values + 1.0)
+
+
+@pytest.mark.parametrize("memo", [True, False])
+def test_errors_come_with_the_values(memo):
+    X, engine = line(9), Engine("serial", memo=memo, tile=4)
+    Probe.calls.clear()
+    D, info = pairwise(X, divergence=Estimated(), engine=engine, return_info=True)
+    assert len(Probe.calls) == 6  # one run of the tiles on and above the diagonal
+    assert_array_equal(info.error, np.where(D > 0, 0.1 * D + 1.0, 0.0))
+    _, info = pairwise(X[5:], X[:3], divergence=Estimated(), engine=engine, return_info=True)
+    assert_array_equal(info.error, 0.1 * D[5:, :3] + 1.0)
+    assert info.n_evaluated == (0 if memo else 12)
+    with pytest.raises(InvalidParameterError, match=r"Estimated.estimates_error must be True"):
+        pairwise(X, divergence=Estimated(announced=False), engine=engine)
 
 
 def test_returned_arrays_are_fresh():
@@ -194,7 +247,7 @@ def test_an_error_stops_the_other_workers():
         time.sleep(0.001)
 
     with pytest.raises(RuntimeError, match="boom"):
-        _executors.run_threads(compute, range(10_000), 2)
+        _executors.run(compute, range(10_000), 2)
     assert len(seen) < 100
 
 
@@ -214,7 +267,8 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     _, info = pairwise(X[:40], divergence=D, engine=engine, return_info=True)
-    print(info.n_evaluated, np.isfinite(engine._memo._tables.popitem()[1].values[:40, :40]).all(), flush=True)
+    values = engine._memo._keepers.popitem()[1].arrays["values"]
+    print(info.n_evaluated, np.isfinite(values[:40, :40]).all(), flush=True)
 """
 
 
@@ -271,7 +325,8 @@ class Careless(Probe):
 def test_mistakes_in_a_divergence_of_ones_own_are_named():
     with pytest.raises(InvalidParameterError, match="Careless must be a frozen dataclass with hashable fields"):
         pairwise(line(2), divergence=Careless(answer=np.zeros(2)), engine=Engine())
-    for answer in (np.zeros((2, 2)), (np.zeros((1, 2)), None)):
+    right = np.zeros((2, 2))
+    for answer in (right, Tile(right[:1]), Tile(right, right[0]), Tile(right, error=right[0]), (right, None)):
         with pytest.raises(
             InvalidParameterError,
             match=r"Careless.tile must return Tile.values, .* shape \(2, 2\)",

@@ -1,9 +1,14 @@
 """Distances shared by processes: each pair is computed once in all."""
 
+import copy
+import hashlib
+import multiprocessing
 import os
 import pickle
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +32,10 @@ from kermes import (
     pairwise,
     precompute,
 )
-from kermes.divergences import Family
+from kermes.divergences import Family, Tile
 from kermes.engine import _shared
 from kermes.engine._identity import describe
 from kermes.exceptions import StoreError
-from kermes.measures import _origin
 
 N = 36
 ALL = N * (N - 1) // 2
@@ -128,12 +132,57 @@ def test_workers_take_turns(counted):
     assert evaluated == counted.n_pairs == len(pairs)
 
 
-def folder_of_a_new_collection():
+def origin_of_a_new_collection():
     return pickle.loads(pickle.dumps(Measures.from_samples([[0.0], [1.0]])))._root.origin
 
 
 def test_workers_leave_no_folders():
-    assert Parallel(n_jobs=2)(delayed(folder_of_a_new_collection)() for _ in range(2)) == [None, None]
+    assert Parallel(n_jobs=2)(delayed(origin_of_a_new_collection)() for _ in range(2)) == [None, None]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda X: pickle.loads(pickle.dumps(X))])
+def test_copies_touch_no_disk_and_hash_nothing(copied, monkeypatch, tmp_path):
+    X = Measures.from_samples([[0.0], [1.0], [3.0]])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(hashlib, "blake2b", lambda *arguments, **options: 1 / 0)
+    for Y, expected in ((X, [0, 1, 3]), (X[[2, 0]], [3, 0]), (copied(X[1:])[1:], [3])):
+        assert_array_equal(copied(Y).points.ravel(), expected)
+    assert not list(tmp_path.iterdir())
+
+
+W1 = divergences.Wasserstein(p=1)
+
+
+def diracs(X):
+    return pairwise(X, divergence=W1)
+
+
+@pytest.mark.parametrize("first", [[0, 0, 1], [1, 0, 1, 1], [2, 2], [0, 1, 2, 0]])
+def test_repeated_rows_keep_one_slot(first):
+    """A row is identified by the collection it comes from, never by its position in a view."""
+    X = Measures.from_samples([[0.0], [1.0], [3.0]])
+    expected = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert_array_equal(pool.apply(diracs, (X[first],)), expected[np.ix_(first, first)])
+        assert_array_equal(pool.apply(diracs, (X,)), expected)
+        assert_array_equal(pool.apply(diracs, (X[[2, 1, 2]],)), expected[np.ix_([2, 1, 2], [2, 1, 2])])
+    assert_array_equal(pairwise(X, divergence=W1), expected)
+
+
+def test_changed_measures_do_not_keep_their_name():
+    X = pickle.loads(pickle.dumps(Measures.from_samples([[0.0], [1.0], [3.0]])))
+    assert X._root.origin is not None
+    assert replace(X._root, points=2.0 * X.points).origin is None
+
+
+def test_errors_are_shared(clouds):
+    smooth = divergences.JensenShannon(smoothing=GAUSSIAN)
+    X = clouds(7, 1, seed=4)
+    _, info = pairwise(X, divergence=smooth, engine=Engine(), return_info=True)
+    precompute(X, smooth)
+    _, again = pairwise(X[::-1], divergence=smooth, engine=Engine(), return_info=True)
+    assert again.n_evaluated == 0
+    assert_array_equal(again.error, info.error[::-1, ::-1])
 
 
 def test_engines_without_memory_share_nothing(counted):
@@ -145,21 +194,21 @@ def test_engines_without_memory_share_nothing(counted):
 def test_no_room_on_the_disk(counted, monkeypatch):
     X = precompute(clouds(5, seed=14)[0], counted)
     X = pickle.loads(pickle.dumps(X))
-    monkeypatch.setattr(_shared.multiprocessing, "parent_process", lambda: object())
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: object())
     monkeypatch.setattr(_shared.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 10}))
     other = divergences.MMD(ground.Gaussian(sigma=3.0))
-    assert _shared.shared_table(other, X, 5, 10**9) is None
-    assert _shared.shared_table(counted, X, 5, 10**9) is not None
+    assert _shared.shared_keeper(other, X, 5, 10**9) is None
+    assert _shared.shared_keeper(counted, X, 5, 10**9) is not None
 
 
 def test_a_model_outlives_the_session(counted, monkeypatch, tmp_path):
     """A pickle from a process that is gone holds all it needs."""
     X = precompute(clouds(6, seed=15)[0], counted)
     D = pairwise(X, divergence=counted)
-    text = pickle.dumps(X[1:4])
-    assert str(Path(_origin.tempfile.gettempdir())).encode() not in text
-    monkeypatch.setattr(_origin.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert_array_equal(pairwise(pickle.loads(text), divergence=counted, engine=Engine()), D[1:4, 1:4])
+    content = pickle.dumps(X[1:4])
+    assert tempfile.gettempdir().encode() not in content
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert_array_equal(pairwise(pickle.loads(content), divergence=counted, engine=Engine()), D[1:4, 1:4])
 
 
 def test_interrupted_work_is_done_by_the_next(counted, monkeypatch):
@@ -185,17 +234,19 @@ def test_divergences_are_recognised_in_other_processes():
     with pytest.raises(StoreError, match="cannot recognise"):  # a lambda has no name that another process knows
         describe(home_made)
     X = Measures.from_samples([[0.0], [0.5]])
-    assert _shared.publish(home_made, X, np.zeros((2, 2)), np.zeros((2, 2), np.uint8)) is False
+    assert _shared.publish(home_made, X, Tile(np.zeros((2, 2)), np.zeros((2, 2), np.uint8))) is False
 
 
 def test_files_end_with_the_process():
     code = (
-        "import pickle, kermes; from kermes.measures import _origin\n"
+        "import kermes; from kermes.engine import _shared\n"
         "X = kermes.Measures.from_samples([[0.0], [1.0]])\n"
         "kermes.precompute(X, kermes.divergences.Wasserstein())\n"
-        "print(X._root.origin_of(None).folder)"
+        "folder = _shared._session(X._root.origin.process)\n"
+        "print(folder, folder.exists())"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    folder = Path(out.stdout.strip())
-    assert folder.name.startswith("kermes-")
-    assert not folder.exists()
+    folder, existed = out.stdout.split()
+    assert Path(folder).name.startswith("kermes-")
+    assert existed == "True"
+    assert not Path(folder).exists()

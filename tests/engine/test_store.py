@@ -15,8 +15,8 @@ from tests.cases import DIVERGENCES, each_dim
 
 from kermes import Engine, Measures, clustering, divergences, pairwise
 from kermes.core import status as codes
-from kermes.divergences import Claims, Divergence
-from kermes.engine import Store, StoredDistances, _plan
+from kermes.divergences import Claims, Divergence, Tile
+from kermes.engine import Store, StoredDistances, _tiling
 from kermes.exceptions import (
     ConvergenceWarning,
     InvalidParameterError,
@@ -47,7 +47,7 @@ class Gap(Divergence):
     def claims(self, dim):
         return Claims(True, 2.0, "the line")
 
-    def prepare(self, X, context):
+    def prepare(self, X):
         return X.points[:, 0].copy()
 
     def tile(self, A, B, rows, cols, triangle):
@@ -57,9 +57,9 @@ class Gap(Divergence):
         status = np.zeros(values.shape, dtype=np.uint8)
         status[A[rows] == self.unconverged] = codes.UNCONVERGED
         values[A[rows] == self.failed] = np.nan
-        return values, status
+        return Tile(values, status)
 
-    def row_work(self, X, Y, context):
+    def row_work(self, X, Y):
         return self.strip
 
 
@@ -115,8 +115,8 @@ class Shifted(Gap):
     """Gives equal measures a value of 1."""
 
     def tile(self, A, B, rows, cols, triangle):
-        values, status = super().tile(A, B, rows, cols, triangle)
-        return values + 1.0, status
+        tile = super().tile(A, B, rows, cols, triangle)
+        return tile._replace(values=tile.values + 1.0)
 
 
 def test_only_chunks_on_and_above_the_diagonal_are_written(path):
@@ -229,7 +229,7 @@ def test_a_failed_pair_is_named_and_the_rest_is_kept(path):
     X = line(20)
     with pytest.raises(NumericalError, match=r"measures 13 and 1[45]"):
         stored(path, X, divergence=Gap(failed=13.0), executor="serial", tile=5)
-    with pytest.raises(StoreError, match="is not finished: 7 of 10 portions"):
+    with pytest.raises(StoreError, match="is not finished: 7 of 10 batches"):
         StoredDistances(path)
 
 
@@ -241,7 +241,7 @@ def test_negative_values_are_refused_when_read(path):
         D[2, 3]
 
 
-def test_estimated_errors_have_a_store_inside(path, clouds):
+def test_estimated_errors_are_kept(path, clouds):
     from kermes import ground
 
     divergence = divergences.JensenShannon(smoothing=ground.Gaussian(sigma=1.0))
@@ -289,7 +289,7 @@ def test_a_damaged_file_is_found_told_and_computed_again(name, damage, path):
     if name.startswith("marks") and damage != "flip":  # not marked: as if it had never been finished
         D, count = stored(path, X)
     else:
-        with pytest.warns(StoreWarning, match="1 of 10 portions .* computed anew"):
+        with pytest.warns(StoreWarning, match="1 of 10 batches .* computed anew"):
             D, count = stored(path, X)
     assert count == (10 if name == "values/c/1/1" else 25)
     assert_array_equal(np.asarray(D), expected)
@@ -298,7 +298,7 @@ def test_a_damaged_file_is_found_told_and_computed_again(name, damage, path):
 @pytest.mark.parametrize("strip", [0.0, 1e4])
 @pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
 @pytest.mark.parametrize("opened", ["before", "after"])
-def test_a_damaged_portion_is_never_read(opened, damage, strip, path):
+def test_a_damaged_batch_is_never_read(opened, damage, strip, path):
     X = line(20)
     D = stored(path, X, divergence=Gap(strip=strip), tile=5)[0]
     expected = np.asarray(D) if opened == "before" and damage != "flip" else None  # checksums are compared once
@@ -310,7 +310,7 @@ def test_a_damaged_portion_is_never_read(opened, damage, strip, path):
     ]()
     D = D if opened == "before" else StoredDistances(path)
     for read in (lambda: D[-1], lambda: D[:, -1], lambda: np.asarray(D), lambda: D.top_k(2)):
-        with pytest.raises(StoreError, match=r"the portion from entry \(15, 15\) on .* computes it anew"):
+        with pytest.raises(StoreError, match=r"the batch from entry \(15, 15\) on .* computes it anew"):
             read()
     with pytest.warns(StoreWarning, match="computed anew"):
         D = stored(path, X, divergence=Gap(strip=strip))[0]
@@ -381,8 +381,27 @@ def test_versions_and_formats(path):
         stored(path, X)
     manifest["attributes"]["kermes"]["format"] = 0
     (path / "zarr.json").write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match="in the store format 0; this version reads format 1"):
+    with pytest.raises(StoreError, match="in the store format 0; this version reads the formats 1, 2"):
         stored(path, X)
+
+
+def test_stores_of_format_1(tmp_path):
+    """Their fingerprints know no supports: of point clouds they are continued, of histograms read only."""
+    H = Measures.from_histograms(np.eye(4) + 1.0, np.arange(4.0))
+    for X, name in ((line(20), "points"), (H, "bins")):
+        path = tmp_path / name
+        D = np.asarray(stored(path, X, tile=5)[0])
+        manifest = json.loads((path / "zarr.json").read_text())
+        entries = manifest["attributes"]["kermes"]
+        entries["format"] = 1
+        del entries["error"]
+        if X is H:
+            entries["X"] = entries["Y"] = "of points and weights"
+        (path / "zarr.json").write_text(json.dumps(manifest))
+        assert_array_equal(np.asarray(StoredDistances(path)), D)
+    assert stored(tmp_path / "points", line(20))[1] == 0
+    with pytest.raises(StoreError, match=r"the format \(1 does not know supports"):
+        stored(tmp_path / "bins", H)
 
 
 def test_parameters_that_no_process_can_recognise(path):
@@ -403,13 +422,13 @@ KILLED = """
 import os, sys, time
 import numpy as np
 from kermes import Engine, Measures, divergences, pairwise
-from kermes.engine._store import StoreTable
-put = StoreTable.put
-def slow(self, *portion):
+from kermes.engine._store import StoreKeeper
+put = StoreKeeper.put
+def slow(self, *batch):
     time.sleep(0.02)
-    put(self, *portion)
+    put(self, *batch)
     os.write(1, b"put\\n")
-StoreTable.put = slow
+StoreKeeper.put = slow
 X = Measures.from_samples(np.arange(600.0).reshape(200, 3))
 engine = Engine(workers=2, tile=10, store=sys.argv[1], progress=False)
 pairwise(X, divergence=divergences.Wasserstein(p=2), engine=engine)
@@ -423,7 +442,7 @@ def test_a_killed_run_loses_only_what_was_running(path):
         child.send_signal(signal.SIGKILL)
         told = 40 + len(child.stdout.readlines())
     X = Measures.from_samples(np.arange(600.0).reshape(200, 3))
-    total = len(list(_plan.cut(_plan.Block(np.arange(200), np.arange(200), True), (10, 10))))
+    total = len(list(_tiling.cut(_tiling.Block(np.arange(200), np.arange(200), True), (10, 10))))
     marks = len([name for name in os.listdir(path / "marks") if name.endswith(".0")])
     assert told <= marks <= told + 2 < total
     D, count = stored(path, X)

@@ -55,7 +55,7 @@ def test_labels_go_along(clouds):
     assert [list(y) for _, y in parts] == [[0, 1, 2], [3, 4, 5], [6]]
 
 
-def test_portions_are_made_when_asked_for():
+def test_chunks_are_made_when_asked_for():
     made = []
 
     def make(rows):

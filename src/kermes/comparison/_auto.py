@@ -20,6 +20,7 @@ from ..divergences import (
     SlicedWasserstein,
     Wasserstein,
 )
+from ..engine._job import pair_work
 from ..ground import Gaussian, Linear
 from ..measures import Measures, as_measures
 from ._candidate import Candidate
@@ -124,8 +125,7 @@ def _short(value: float) -> float:
 def _within_reach(name: str, divergence: Divergence, learners: list[tuple[str, str]], X: Measures) -> list[Candidate]:
     """Return the candidates of a distance, or none if all its pairs would take too long."""
     part = X[: min(len(X), 64)]
-    work = divergence.route(part, part).work(part, part)
-    if work * len(X) * (len(X) - 1) / 2 > MOST_WORK:
+    if pair_work(divergence, part, part) * len(X) * (len(X) - 1) / 2 > MOST_WORK:
         return []
     return [_of(name, divergence, learner) for learner in learners]
 

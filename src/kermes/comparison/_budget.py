@@ -10,7 +10,6 @@ import numpy as np
 
 from .._checks import positive
 from ..engine import Engine
-from ..engine._executors import default_workers
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._views import evaluate
@@ -97,8 +96,7 @@ def estimate(source: Any, X: Measures, engine: Engine, seed: int) -> float:
         return 0.0
     per_pair = max(0.0, seconds - first) / max(1, _pairs(m) - 1)
     once = max(0.0, first - per_pair)
-    workers = 1 if engine.executor == "serial" else engine.workers or default_workers()
-    return once + per_pair * _pairs(len(X)) / workers
+    return once + per_pair * _pairs(len(X)) / engine.n_threads
 
 
 def _pairs(n: int) -> int:

@@ -124,11 +124,6 @@ class Divergence(Frozen, Route, ABC):
         """Whether tiles bring ``error``, the estimated error of each value: where values are integrals."""
         return False
 
-    @property
-    def error_estimate(self) -> Divergence | None:
-        """A divergence whose ``tile`` returns the estimated error of this one's; None where values are exact."""
-        return None
-
     @abstractmethod
     def claims(self, dim: int) -> Claims:
         """Return what is known for measures on R^dim."""

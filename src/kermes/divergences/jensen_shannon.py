@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ..ground import Gaussian
 from ..measures import Measures
-from ._base import Claims, Divergence, Tile
+from ._base import Claims
 from ._histograms import EntropyRoute, histogram_route
 from ._smoothing import smoothing_route
 from ._support import require_finite_set
@@ -87,11 +84,6 @@ class JensenShannon(Jensen):
         """J of smoothed measures is an integral."""
         return self.smoothing is not None
 
-    @property
-    def error_estimate(self) -> Divergence | None:
-        """Transitional."""
-        return None if self.smoothing is None else _Error(self.smoothing)
-
     def claims(self, dim: int) -> Claims:
         """The square of a Hilbert space distance."""
         return Claims(True, 2.0, "J is negative definite and its root a metric (Endres, Schindelin; Fuglede, Topsøe)")
@@ -104,21 +96,3 @@ class JensenShannon(Jensen):
     def route(self, X: Measures, Y: Measures) -> EntropyRoute:
         """Return the cheaper layout of histograms, or the nodes for smoothed measures."""
         return histogram_route(X, Y) if self.smoothing is None else smoothing_route(X, Y, self.sigma)
-
-
-class _Error(JensenShannon):
-    """Transitional: the estimated errors in place of J."""
-
-    def route(self, X: Measures, Y: Measures) -> EntropyRoute:
-        return _ErrorRoute(super().route(X, Y))
-
-
-class _ErrorRoute(EntropyRoute):
-    def __init__(self, inner: EntropyRoute) -> None:
-        self.inner = inner
-
-    def prepare(self, X: Measures) -> Any:
-        return self.inner.prepare(X)
-
-    def tile(self, *arguments: Any) -> Tile:
-        return Tile(np.asarray(self.inner.tile(*arguments).error))

@@ -1,22 +1,25 @@
-"""How all pairs are run: plan, executors, the table finished tiles go to (memory or disk), progress.
+"""How all pairs are computed: who lacks which pairs, who runs them, who keeps them.
 
-::
+The way of a pair::
 
-    what   divergence, prepared for the measures: Job
-    how    portions of tiles, run by threads or a cluster: _plan, _executors, _dask
-    where  Table: PairTable in memory (kept by the memo), StoreTable on disk (read by StoredDistances)
+    pairwise           checks the arguments, and turns d**power into distances (_scale)
+    Engine.evaluate    finds the keeper, and asks what it lacks
+      keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
+      ledger           which pairs are missing, as blocks
+      job              route of the divergence, both sides prepared once, checks of every tile
+      tiling           blocks -> batches (computed by one worker, then kept) -> tiles (one call of the route)
+      executor         this thread, threads (_executors) or a cluster (_dask)
+      keeper           takes each finished batch, and is read at the end
 
-    pairwise -> Engine.evaluate -> Table -> missing portions -> executor -> Job.evaluate -> divergence.tile
-                                     ^                                          |
-                                     +----------------- put --------------------+
-
-``_shared`` keeps tables in files for several processes. Imports ``divergences`` and ``measures``; divergences know
-nothing of it. Start at ``_engine``.
+A measure has four numbers on this way: its position in X; its row of the root collection, which with the root's
+fingerprint (or its name across processes) identifies it; its slot in the keeper; its number in the job. A store has no
+slots: it numbers by position. Divergences know nothing of all this. Start at ``_engine``.
 """
 
 from __future__ import annotations
 
-from ._engine import DEFAULT, Engine, Info, pairwise
+from ._engine import DEFAULT, Engine, Info
+from ._pairwise import pairwise
 from ._precompute import precompute
 from ._store import Store
 from ._stored import StoredDistances, StoredMatrix

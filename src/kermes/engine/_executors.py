@@ -1,7 +1,7 @@
-"""Who runs the tiles. Every executor has the form ``run(compute, tiles)`` and gives the same numbers.
+"""Who runs the batches: this thread or several. Every executor gives the same numbers.
 
-``compute`` evaluates one portion of tiles and stores it where finished ones go; it may be called from any thread.
-A cluster (``_dask``) is one more way; divergences never see the difference.
+``compute`` evaluates one batch and keeps it; it may be called from any thread. A cluster (``_dask``) is one more way;
+divergences never see the difference.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ from .._linalg import controller
 Compute = Callable[[Any], None]
 
 
-def run_serial(compute: Compute, tiles: Iterable[Any]) -> None:
-    """Evaluate the tiles one after another in this thread."""
-    for tile in tiles:
-        compute(tile)
-
-
-def run_threads(compute: Compute, tiles: Iterable[Any], workers: int, stop: threading.Event | None = None) -> None:
-    """Evaluate the tiles from ``workers`` threads; an error or Ctrl-C sets ``stop``: all end after their tile."""
+def run(compute: Compute, batches: Iterable[Any], workers: int, stop: threading.Event | None = None) -> None:
+    """Evaluate the batches from ``workers`` threads; an error or Ctrl-C sets ``stop``: all end after their tile."""
+    if workers == 1:
+        for batch in batches:
+            compute(batch)
+        return
     stop = stop or threading.Event()
-    source = iter(tiles)
+    source = iter(batches)
     lock = threading.Lock()
 
     def drain() -> None:
         while not stop.is_set():
             with lock:
-                tile = next(source, None)
-            if tile is None:
+                batch = next(source, None)
+            if batch is None:
                 return
-            compute(tile)
+            compute(batch)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="kermes") as pool:
         pending = {pool.submit(drain) for _ in range(workers)}

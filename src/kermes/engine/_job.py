@@ -1,4 +1,4 @@
-"""The work itself: a prepared divergence that evaluates portions of pairs, in any thread or process."""
+"""The work itself: the only caller of a divergence. It checks, prepares and evaluates in any thread or process."""
 
 from __future__ import annotations
 
@@ -11,20 +11,38 @@ import numpy as np
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Route, Tile
+from ..divergences._base import require_same_dim
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
-from . import _plan
+from . import _tiling
 from ._executors import ONE_THREAD
+from ._scale import Scale
 
-Answer = tuple[FloatArray, StatusArray]
+__all__ = ["Job", "check", "pair_work"]
+
+#: Values, status and errors of a tile, as :class:`~kermes.divergences.Tile` has them.
+_Parts = tuple[FloatArray, StatusArray, FloatArray | None]
+
+
+def check(divergence: Divergence, X: Measures, Y: Measures) -> None:
+    """Refuse collections that the divergence cannot compare."""
+    require_same_dim(X, Y)
+    divergence.check(X)
+    if Y is not X:
+        divergence.check(Y)
+
+
+def pair_work(divergence: Divergence, X: Measures, Y: Measures) -> float:
+    """Return the estimated cost of a pair in elementary operations."""
+    return divergence.route(X, Y).work(X, Y)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A divergence, and the measures it has prepared. Blocks count them from 0; errors call them by ``rows``.
+    """A divergence, the route it chose, and the measures it has prepared, which blocks number from 0.
 
     Pickles: a cluster sends it to each worker once. ``same`` numbers the measures of both sides, equal where the
-    distance is 0 by definition.
+    distance is 0 by definition. ``rows`` and ``cols`` are what errors call them.
     """
 
     divergence: Divergence
@@ -47,39 +65,56 @@ class Job:
         same = X.twins(Y) if divergence.biased else (X.rows, Y.rows) if same_rows else None
         return cls(divergence, route, A, B, same, X.rows, Y.rows, route.work(X, Y), route.row_work(X, Y))
 
-    def tile_shape(self, block: _plan.Block, side: int | None) -> tuple[int, int]:
-        """Return the shape of the tiles of a block: squares of ``side``, or by the cost of a pair."""
-        if side is not None:
-            return side, side
-        return _plan.tile_shape(self.work, self.row_work, len(block.rows), len(block.cols))
+    @classmethod
+    def between(cls, divergence: Divergence, X: Measures, Y: Measures) -> Job:
+        """Check two collections and prepare them: for pairs that are chosen one by one, and not remembered."""
+        check(divergence, X, Y)
+        return cls.prepare(divergence, X, Y)
+
+    def distances(self, rows: IndexArray, cols: IndexArray, squared: bool = False) -> tuple[FloatArray, StatusArray]:
+        """Return distances and status between ``rows`` of X and ``cols`` of Y; may be called from several threads."""
+        with ONE_THREAD:
+            values, status, _ = self._tile(rows, cols, False)
+        return Scale.of(self.divergence).distances(values, squared, rows, cols), status
+
+    def tile_shape(self, n: int, m: int, side: int | None) -> tuple[int, int]:
+        """Return the shape of the tiles of n x m pairs: squares of ``side``, or by the cost of a pair."""
+        return _tiling.tile_shape(self.work, self.row_work, n, m) if side is None else (side, side)
 
     def evaluate(
         self,
-        portion: _plan.Block,
-        shape: tuple[int, int],
+        batch: _tiling.Batch,
         advance: Callable[[int], None] = lambda n_pairs: None,
         stopped: Callable[[], bool] = lambda: False,
-    ) -> Answer | None:
-        """Return d**power and status of a portion, tile by tile; None if ``stopped`` between two of them."""
-        size = len(portion.rows), len(portion.cols)
-        values, status = np.zeros(size), np.zeros(size, dtype=np.uint8)
-        for tile in _plan.cut(_plan.Block(np.arange(size[0]), np.arange(size[1]), portion.triangle), shape):
+    ) -> Tile | None:
+        """Return d**power, status and errors of a batch, tile by tile; None if ``stopped`` between two of them."""
+        (rows, cols, triangle), shape = batch
+        size = len(rows), len(cols)
+        error = np.zeros(size) if self.divergence.estimates_error else None
+        whole = np.zeros(size), np.zeros(size, dtype=np.uint8), error
+        for block in _tiling.cut(_tiling.Block(np.arange(size[0]), np.arange(size[1]), triangle), shape):
             if stopped():
                 return None
-            place = slice(tile.rows[0], tile.rows[-1] + 1), slice(tile.cols[0], tile.cols[-1] + 1)
-            values[place], status[place] = self._tile(portion.rows[tile.rows], portion.cols[tile.cols], tile.triangle)
-            advance(tile.n_pairs)
-        return (_mirror(values), _mirror(status)) if portion.triangle else (values, status)
+            place = slice(block.rows[0], block.rows[-1] + 1), slice(block.cols[0], block.cols[-1] + 1)
+            parts = self._tile(rows[block.rows], cols[block.cols], block.triangle)
+            for array, part in zip(whole, parts, strict=True):
+                if array is not None:
+                    array[place] = part  # type: ignore[assignment]
+            advance(block.n_pairs)
+        return Tile(*(_mirror(array) for array in whole)) if triangle else Tile(*whole)
 
-    def _tile(self, rows: IndexArray, cols: IndexArray, triangle: bool) -> Answer:
+    def _tile(self, rows: IndexArray, cols: IndexArray, triangle: bool) -> _Parts:
         answer = self.route.tile(self.A, self.B, rows, cols, triangle)
-        values, status = _checked(answer, (len(rows), len(cols)), self.divergence)
+        values, status, error = _checked(answer, (len(rows), len(cols)), self.divergence)
         if self.same is not None:  # equal measures are at distance 0, wherever they come from
-            values[self.same[0][rows][:, None] == self.same[1][cols][None]] = 0.0
+            equal = self.same[0][rows][:, None] == self.same[1][cols][None]
+            values[equal] = 0.0
+            if error is not None:
+                error[equal] = 0.0
         if triangle:  # the rest may be anything
             values, status = np.triu(values, 1), np.triu(status, 1)
         self._refuse_failed(values, status, rows, cols)
-        return values, status
+        return values, status, error
 
     def _refuse_failed(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
         failed = ~np.isfinite(values) | (status == codes.FAILED)
@@ -92,19 +127,27 @@ class Job:
             )
 
 
-def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> Answer:
-    """Return values and status of a tile, or say what a divergence of one's own got wrong."""
-    if not isinstance(answer, Tile) or np.shape(answer.values) != shape:
+def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Parts:
+    """Return the parts of a tile, or say what a divergence of one's own got wrong."""
+    name = type(divergence).__name__
+    if not isinstance(answer, Tile) or any(part is not None and np.shape(part) != shape for part in answer):
         raise InvalidParameterError(
-            f"{type(divergence).__name__}.tile must return Tile(values, status=None, error=None) with values of shape "
-            f"{shape}, and status and error of the same shape or None."
+            f"{name}.tile must return Tile(values, status=None, error=None) with values of shape {shape}, and status "
+            "and error of the same shape or None."
         )
-    status = answer.status
-    return answer.values, np.zeros(shape, dtype=np.uint8) if status is None else status
+    if (answer.error is not None) != divergence.estimates_error:
+        raise InvalidParameterError(
+            f"{name}.estimates_error must be True if its tiles bring errors, and False if not; got "
+            f"{divergence.estimates_error}."
+        )
+    status = np.zeros(shape, dtype=np.uint8) if answer.status is None else answer.status
+    return answer.values, status, answer.error
 
 
 def _mirror(values: Any) -> Any:
     """Copy the upper triangle of the leading square to the lower one; its diagonal becomes 0."""
+    if values is None:
+        return None
     mirrored = np.triu(values, 1)
     square = mirrored[:, : len(mirrored)]
     square += square.T.copy()

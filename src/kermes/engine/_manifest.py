@@ -1,4 +1,4 @@
-"""What a store says of itself: format, versions, divergence, data, plan."""
+"""What a store says of itself: format, versions, divergence, data, layout."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 from ..divergences import Divergence
 from ..exceptions import StoreError
 from ..measures import Measures
-from . import _plan
+from . import _tiling
 from ._identity import describe
 from ._scale import Scale
 
-#: Of the layout of stores; one of another format is refused.
-FORMAT = 1
+#: Of new stores. Format 1 differs in that its fingerprints do not cover a support, and it has no estimated errors.
+FORMAT = 2
+READABLE = (1, 2)
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -34,17 +35,27 @@ def contents(dtype: str, divergence: Divergence, X: Measures, Y: Measures) -> Ma
         "symmetric": X._packed.fingerprint == Y._packed.fingerprint,
         "shape": [len(X), len(Y)],
         "dtype": dtype,
+        "error": divergence.estimates_error,
     }
 
 
-def plan(tile: tuple[int, int], n: int, m: int) -> Manifest:
+def layout(tile: tuple[int, int], n: int, m: int) -> Manifest:
     """Return in which pieces they are computed and kept."""
-    return {"tile": list(tile), "chunk": _plan.chunk_side(tile, n, m)}
+    return {"tile": list(tile), "chunk": _tiling.chunk_side(tile, n, m)}
 
 
 def versions() -> dict[str, str]:
     """Return the versions that may change the last digits."""
     return {"kermes": version("kermes"), "numpy": np.__version__}
+
+
+def refuse_format(there: Manifest, path: Path) -> None:
+    """Refuse a store that another version of kermes wrote in a way of its own."""
+    if there["format"] not in READABLE:
+        raise StoreError(
+            f"`{path}` was written by kermes {there['kermes']} in the store format {there['format']}; this version "
+            f"reads the formats {', '.join(map(str, READABLE))}. Use that version to read it."
+        )
 
 
 def refuse_other(there: Manifest, here: Manifest, path: Path) -> None:
@@ -61,6 +72,10 @@ def refuse_other(there: Manifest, here: Manifest, path: Path) -> None:
     if there["dtype"] != here["dtype"]:
         differences.append(f"`dtype` (stored {there['dtype']}, asked for {here['dtype']})")
     if differences:
+        if there["format"] == 1:
+            differences.append(
+                "the format (1 does not know supports: of histograms and images it can be read, not continued)"
+            )
         raise StoreError(
             f"`store` {path} holds other distances; what differs: {'; '.join(differences)}. One store holds the "
             "distances of one divergence between the same measures in the same order: use another path."

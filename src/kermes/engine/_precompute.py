@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..divergences import Divergence
+from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._engine import DEFAULT, Engine, require_divergence
+from ._engine import DEFAULT, Engine
+from ._pairwise import require_divergence
 from ._shared import publish
 
 __all__ = ["precompute"]
@@ -51,5 +52,5 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
         )
     measures = as_measures(X, "X")
     values, info = (engine or DEFAULT).evaluate(divergence, measures, measures)
-    publish(divergence, measures, values, np.asarray(info.status))
+    publish(divergence, measures, Tile(values, np.asarray(info.status), cast(Any, info.error)))
     return measures

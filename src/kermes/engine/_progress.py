@@ -22,13 +22,18 @@ class Progress:
     title : str
     unit : str
         What the things are called.
+    patience : float, optional
+        Seconds of work without a bar.
     """
 
-    def __init__(self, total: int, show: bool | str, title: str, unit: str = "pairs") -> None:
+    def __init__(
+        self, total: int, show: bool | str, title: str, unit: str = "pairs", patience: float | None = None
+    ) -> None:
         self._total = total
         self._show = show
         self._title = title
         self._unit = unit
+        self._patience = PATIENCE if patience is None else patience
         self._done = 0
         self._started = time.perf_counter()
         self._bar: Any = None
@@ -48,7 +53,7 @@ class Progress:
         """Count ``count`` more; called from any thread."""
         with self._lock:
             self._done += count
-            if self._bar is None and self._show and time.perf_counter() - self._started > PATIENCE:
+            if self._bar is None and self._show and time.perf_counter() - self._started > self._patience:
                 self._open()
             if self._bar is not None:
                 self._bar.update(self._task, completed=self._done)

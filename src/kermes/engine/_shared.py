@@ -1,17 +1,20 @@
-"""Pair tables in memory-mapped files: what one process computed, those with the same data read.
+"""Keeps pairs in memory-mapped files: what one process computed, those with the same data read.
 
-A collection that is sent to another process carries its :class:`~kermes.measures._origin.Origin`. Engines in such
-processes keep the pairs of a collection in a file of the session's folder, and so does the process that sent it, once
-there is one: searches with ``n_jobs`` compute each pair once in all. Files are locked while pairs are computed.
+Measures that were sent to another process carry their :class:`~kermes.measures._origin.Origin`: which rows of which
+collection of which process they are. Under that name engines keep their pairs in files, in a folder that belongs to
+the process which has the collection. So searches with ``n_jobs`` compute each pair once in all. Files are locked while
+pairs are computed; the folder is made by the first engine that needs it and removed when its process ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import multiprocessing
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,63 +22,75 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, StatusArray
-from ..core.status import PENDING
-from ..divergences import Divergence
+from .._typing import AnyArray, IndexArray
+from ..divergences import Divergence, Tile
 from ..exceptions import StoreError
 from ..measures import Measures
-from ..measures._origin import Origin, has_session
+from ..measures._origin import Origin, own_process
 from ._identity import describe
-from ._pairs import PAIR_BYTES, PairTable
+from ._memory import MemoryKeeper
 
 try:
     import fcntl
 except ImportError:  # no such locks on this system: every process computes for itself
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["SharedTable", "publish", "shared_table"]
+__all__ = ["SharedKeeper", "close", "publish", "shared_keeper"]
 
-#: Tables whose files stay open.
+#: Keepers whose files stay open.
 REMEMBERED = 32
 #: By folder: stamp of the index, slots of the rows, rows in use, and the mapped arrays.
 _seen: dict[Path, tuple[Any, ...]] = {}
+_pid = os.getpid()
 
 
-def shared_table(divergence: Divergence, X: Measures, n_rows: int, limit: int) -> SharedTable | None:
-    """Return the table of a collection that several processes have, or None if it is for this one alone.
+def shared_keeper(divergence: Divergence, X: Measures, n_rows: int, limit: int) -> SharedKeeper | None:
+    """Return the keeper of a collection that several processes have, or None if it is for this one alone.
 
-    ``n_rows`` of its measures take part; a table of over ``limit`` bytes, or one that would fill the disk, is not
-    shared.
+    ``n_rows`` of its measures take part; files of over ``limit`` bytes, or such that would fill the disk, are not made.
+    A process that has the collection itself reads what others have computed, and leaves it to them to begin.
     """
-    if X._root.origin is None and not has_session():
+    origin = X._root.origin
+    if origin is None:
         return None
-    origin = X._root.origin_of(None)
-    place = None if origin is None else _place(divergence, origin)
-    if origin is None or place is None:
+    folder = _folder(divergence, origin)
+    if folder is None:
         return None
-    if not place.exists():
-        need = PAIR_BYTES * n_rows * n_rows
-        in_child = X._root.origin is not None and multiprocessing.parent_process() is not None
-        if not in_child or need > limit or 2 * need > shutil.disk_usage(place.parent).free:
+    keeper = SharedKeeper(folder, origin, divergence.estimates_error)
+    if not folder.exists():
+        need = keeper.pair_bytes * n_rows * n_rows
+        in_child = multiprocessing.parent_process() is not None
+        if not in_child or need > limit or not _alive(origin.process):
             return None
-    return SharedTable(place, origin)
+        if 2 * need > shutil.disk_usage(folder.parent.parent).free:
+            return None
+    return keeper
 
 
-def publish(divergence: Divergence, X: Measures, values: FloatArray, status: StatusArray) -> bool:
-    """Write the pairs of X, all of them computed, to a file; return False where nothing can be shared."""
-    origin = X._root.origin_of(None)
-    place = None if origin is None else _place(divergence, origin)
-    if origin is None or place is None:
+def publish(divergence: Divergence, X: Measures, tile: Tile) -> bool:
+    """Write the pairs of X, all of them computed, to files; return False where nothing can be shared."""
+    origin = X._root.identify()
+    folder = None if origin is None else _folder(divergence, origin)
+    if origin is None or folder is None:
         return False
-    table = SharedTable(place, origin)
-    rows, first = np.unique(X.rows, return_index=True)
-    with table.locked():
-        table.write(*table.slots(rows, rows), values[np.ix_(first, first)], status[np.ix_(first, first)])
+    keeper = SharedKeeper(folder, origin, divergence.estimates_error)
+    with keeper.locked():
+        keeper.put(*keeper.slots(X.rows, X.rows), tile)
     return True
 
 
-class SharedTable(PairTable):
-    """A symmetric table whose arrays are files in the folder ``place``; rows are those of the origin.
+def close() -> None:
+    """Remove the folder of this process; called at exit, and by hand where a process ends without."""
+    name = own_process()
+    if name is not None and os.getpid() == _pid:  # not in a forked child
+        shutil.rmtree(_session(name), ignore_errors=True)
+
+
+atexit.register(close)
+
+
+class SharedKeeper(MemoryKeeper):
+    """A symmetric keeper whose arrays are files in ``folder``; its rows are those of the root collection.
 
     ``index`` holds the side of the arrays, then the rows in the order of their slots. A process that is killed
     leaves its lock to the next one and its pairs pending.
@@ -83,48 +98,46 @@ class SharedTable(PairTable):
 
     exclusive = True
 
-    def __init__(self, place: Path, origin: Origin) -> None:
-        super().__init__(origin.size, origin.size, symmetric=True)
-        self._folder = place
+    def __init__(self, folder: Path, origin: Origin, with_error: bool) -> None:
+        super().__init__(origin.size, origin.size, True, with_error)
+        self._folder = folder
         self._rows = origin.rows
         self._stored = 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes and threads out, and read what they have done."""
+        self._folder.parent.mkdir(mode=0o700, exist_ok=True)
         self._folder.mkdir(exist_ok=True)
         with open(self._folder / "lock", "ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
             self._load()
             yield
 
-    def slots_of(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
-        """Return the slots of rows that have been given one."""
-        return super().slots_of(self._rows[left], self._rows[right])
+    def slots(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return the slots of measures of this process, with room for those that are new."""
+        return super().slots(self._rows[left], self._rows[right])
 
     def _assign(self, rows: IndexArray, side: int) -> None:
-        rows = self._rows[rows]
-        if self._count_new(rows, 0):
+        if len(self._new(rows, side)):
             slot_of = self._slot_of[0].copy()  # what is remembered is what the files say
             self._slot_of = slot_of, slot_of
         super()._assign(rows, side)
 
     def _grow(self) -> None:
-        side = len(self.values)
+        side = len(self.arrays["values"])
         super()._grow()
         if self._used[0] > self._stored:
             self._store()
-        if len(self.values) > side:
-            for old in self._files(side):
+        if len(self.arrays["values"]) > side:
+            for name in self.arrays:
                 with contextlib.suppress(OSError):  # some systems keep files that are mapped
-                    old.unlink(missing_ok=True)
+                    self._file(name, side).unlink(missing_ok=True)
 
-    def _allocate(self, n: int, m: int) -> tuple[FloatArray, StatusArray]:
-        for path, size in zip(self._files(n), (8, 1), strict=True):
-            _reserve(path, size * n * n)
-        values, status = self._mapped(n, "r+")
-        status[:] = PENDING
-        return values, status
+    def _allocate(self, n: int, m: int) -> dict[str, AnyArray]:
+        for name, dtype in self._dtypes.items():
+            _reserve(self._file(name, n), np.dtype(dtype).itemsize * n * n)
+        return self._mapped(n)
 
     def _load(self) -> None:
         """Read the index, unless it is the one that this process saw last."""
@@ -138,10 +151,9 @@ class SharedTable(PairTable):
             side, *_ = index = np.fromfile(self._folder / "index", dtype=np.int64)
             slot_of = np.full(len(self._slot_of[0]), -1, dtype=np.int64)
             slot_of[index[1:]] = np.arange(len(index) - 1)
-            values, status = self._mapped(side, "r+")
-            known = stamp, slot_of, len(index) - 1, values, status
+            known = stamp, slot_of, len(index) - 1, self._mapped(side)
             _remember(self._folder, known)
-        _, slot_of, used, self.values, self.status = known
+        _, slot_of, used, self.arrays = known
         self._slot_of, self._used = (slot_of, slot_of), [used, used]
         self._stored, self._complete = used, False
 
@@ -150,32 +162,45 @@ class SharedTable(PairTable):
         rows = np.flatnonzero(slot_of >= 0)
         rows = rows[np.argsort(slot_of[rows])]
         temporary = self._folder / "index.tmp"
-        np.concatenate([[len(self.values)], rows]).astype(np.int64).tofile(temporary)
+        np.concatenate([[len(self.arrays["values"])], rows]).astype(np.int64).tofile(temporary)
         os.replace(temporary, self._folder / "index")  # all or nothing
         self._stored = len(rows)
 
-    def _mapped(self, side: int, mode: Any) -> tuple[FloatArray, StatusArray]:
+    def _mapped(self, side: int) -> dict[str, AnyArray]:
         """Return the arrays as mapped files."""
-        values, status = self._files(side)
-        return (
-            np.memmap(values, dtype=np.float64, mode=mode, shape=(side, side)).view(np.ndarray),
-            np.memmap(status, dtype=np.uint8, mode=mode, shape=(side, side)).view(np.ndarray),
-        )
+        return {
+            name: np.memmap(self._file(name, side), dtype=dtype, mode="r+", shape=(side, side)).view(np.ndarray)
+            for name, dtype in self._dtypes.items()
+        }
 
-    def _files(self, side: int) -> tuple[Path, Path]:
-        return self._folder / f"values-{side}", self._folder / f"status-{side}"
+    def _file(self, name: str, side: int) -> Path:
+        return self._folder / f"{name}-{side}"
 
 
-def _place(divergence: Divergence, origin: Origin) -> Path | None:
-    """Return the folder of a table, or None if processes cannot agree on one."""
-    folder = origin.folder
-    if folder is None or fcntl is None:
+def _folder(divergence: Divergence, origin: Origin) -> Path | None:
+    """Return the folder of the pairs of a collection, or None if processes cannot agree on one."""
+    session = _session(origin.process)
+    if fcntl is None or (session.exists() and session.stat().st_uid != os.getuid()):
         return None
     try:
         name = describe(divergence)
     except StoreError:  # a parameter that no other process would recognise
         return None
-    return folder / hashlib.blake2b(f"{origin.fingerprint} {name}".encode(), digest_size=16).hexdigest()
+    return session / hashlib.blake2b(f"{origin.root} {name}".encode(), digest_size=16).hexdigest()
+
+
+def _session(process: str) -> Path:
+    """Return the folder that a process shares with those it starts."""
+    return Path(tempfile.gettempdir()) / f"kermes-{process}"
+
+
+def _alive(process: str) -> bool:
+    """Whether the process of this name is there to remove its folder."""
+    try:
+        os.kill(int(process.partition("-")[0]), 0)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _reserve(path: Path, size: int) -> None:
@@ -188,7 +213,7 @@ def _reserve(path: Path, size: int) -> None:
 
 
 def _remember(folder: Path, state: tuple[Any, ...]) -> None:
-    """Keep what the files of a table say; the oldest of many is forgotten."""
+    """Keep what the files of a keeper say; the oldest of many is forgotten."""
     _seen[folder] = state
     while len(_seen) > REMEMBERED:
         _seen.pop(next(iter(_seen)), None)

@@ -1,15 +1,16 @@
-"""Distances on disk: which they are (manifest), which are finished (marks), and the tiles themselves.
+"""Keeps pairs on disk: which they are (manifest), which are finished (marks), and the values themselves.
 
 A store is one Zarr group, a folder::
 
     zarr.json      attributes["kermes"]: the manifest
     values         d**power, in square chunks; of a symmetric matrix only those on and above the diagonal
     status         a code per pair, in the same chunks
-    marks          one line per portion: finished, checksum, entries without convergence
+    error          the estimated error of each value, in the same chunks, if the divergence has one
+    marks          one line per batch: finished, checksum, entries without convergence
 
-A portion (a chunk, or a row of chunks) is written first and marked afterwards, each file under another name that is
-then renamed. Killed at any moment, a store holds whole portions, and at worst one that is not marked, which is
-computed again. Checksums tell what a disk or a crash of the machine did.
+A batch (a chunk, or a row of chunks) is written first and marked afterwards, each file under another name that is
+then renamed. Killed at any moment, a store holds whole batches, and at worst one that is not marked, which is
+computed again. Checksums show what a disk or a crash of the machine did.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._checks import choice, missing
-from .._typing import AnyArray, FloatArray, StatusArray
+from .._typing import AnyArray
 from ..core import status as codes
-from ..divergences import Divergence
+from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError, NumericalError, StoreError, StoreWarning
 from ..measures import Measures
-from . import _manifest, _plan
+from . import _manifest, _tiling
+from ._memory import kept
 from ._scale import Scale
 
-__all__ = ["Store", "StoreTable", "as_store"]
+__all__ = ["Store", "StoreKeeper", "as_store"]
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,15 @@ def as_store(store: Any) -> Store:
 
 
 class Mark(NamedTuple):
-    """What is known of a portion: whether it is finished, the digest of its bytes, its entries without convergence."""
+    """What is known of a batch: whether it is finished, the digest of its bytes, its entries without convergence."""
 
     finished: int
     checksum: int
     n_unconverged: int
 
 
-class StoreTable:
-    """An open store: takes finished portions from any thread and process, and reads chunks.
+class StoreKeeper:
+    """An open store: takes finished batches from any thread and process, and reads chunks.
 
     Pickles as its path. Two runs may share a store: both write the same numbers.
     """
@@ -102,19 +104,16 @@ class StoreTable:
             self.manifest: dict[str, Any] = dict(self._group.attrs["kermes"])
         except (FileNotFoundError, KeyError) as error:
             raise StoreError(f"`{path}` is not a store of distances written by kermes ({error!r}).") from None
-        if self.manifest["format"] != _manifest.FORMAT:
-            raise StoreError(
-                f"`{path}` was written by kermes {self.manifest['kermes']} in the store format "
-                f"{self.manifest['format']}; this version reads format {_manifest.FORMAT}. Use that version to read it."
-            )
-        self._verified: set[int] = set()  # portions whose checksum was compared when they were first read
-        self._final: list[Mark] | None = None  # the marks, once all portions are there
-        self.values, self._status, self._marks = (self._group[name] for name in ("values", "status", "marks"))
+        _manifest.refuse_format(self.manifest, self.path)
+        self._verified: set[int] = set()  # batches whose checksum was compared when they were first read
+        self._final: list[Mark] | None = None  # the marks, once all batches are there
+        self._arrays = {name: self._group[name] for name in kept(self.has_error)}
+        self._marks = self._group["marks"]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoreTable, (self.path, self.writable)
+        return StoreKeeper, (self.path, self.writable)
 
-    # -- the plan -------------------------------------------------------------------------------
+    # -- the layout -----------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,15 +127,14 @@ class StoreTable:
         return bool(self.manifest["symmetric"])
 
     @property
+    def has_error(self) -> bool:
+        """Whether estimated errors are kept."""
+        return bool(self.manifest.get("error", False))
+
+    @property
     def side(self) -> int:
         """Side of the chunks."""
         return int(self.manifest["chunk"])
-
-    @property
-    def tile_shape(self) -> tuple[int, int]:
-        """Rows and columns of the tiles."""
-        height, width = self.manifest["tile"]
-        return height, width
 
     @property
     def scale(self) -> Scale:
@@ -144,44 +142,39 @@ class StoreTable:
         return Scale(*self.manifest["scale"])
 
     @cached_property
-    def portions(self) -> list[_plan.Block]:
-        """All portions, in the order of their marks."""
-        n, m = self.shape
-        block = _plan.Block(np.arange(n), np.arange(m), self.symmetric)
-        return list(_plan.portions(block, self.tile_shape, self.side))
+    def batches(self) -> list[_tiling.Batch]:
+        """All batches, in the order of their marks."""
+        return _batches(self.manifest)
 
     @cached_property
     def _numbers(self) -> dict[tuple[int, int], int]:
-        return {_corner(portion): number for number, portion in enumerate(self.portions)}
+        return {_corner(batch.block): number for number, batch in enumerate(self.batches)}
 
     # -- writing --------------------------------------------------------------------------------
 
-    def put(self, portion: _plan.Block, values: FloatArray, status: StatusArray) -> None:
-        """Write a portion, then mark it."""
-        kept = _converted(values, self.values.dtype)
-        place = _place(portion)
-        self.values[place] = kept
-        self._status[place] = status  # chunks without incident are not written
-        self._marks[self._numbers[_corner(portion)]] = (
-            1,
-            _checksum(kept, status),
-            self._n_unconverged(portion, status),
-        )
+    def put(self, block: _tiling.Block, tile: Tile) -> None:
+        """Write a batch, then mark it."""
+        place, written = _place(block), {}
+        for name, array in self._arrays.items():
+            written[name] = _converted(getattr(tile, name), array.dtype)
+            array[place] = written[name]  # chunks of `status` without incident are not written
+        mark = Mark(1, _checksum(written), self._n_unconverged(block, written["status"]))
+        self._marks[self._numbers[_corner(block)]] = mark
 
-    def done(self, portion: _plan.Block) -> bool:
-        """Whether a portion is marked as finished."""
-        return bool(self._marks[self._numbers[_corner(portion)]][0])
+    def done(self, block: _tiling.Block) -> bool:
+        """Whether a batch is marked as finished."""
+        return bool(self._marks[self._numbers[_corner(block)]][0])
 
     # -- what there is --------------------------------------------------------------------------
 
     def marks(self) -> list[Mark]:
-        """Return the marks of all portions."""
+        """Return the marks of all batches."""
         if self._final is not None:
             return self._final
         try:
             lines = self._marks[:]
-        except Exception:  # a file cut short by a crash of the machine: that portion is not marked
-            lines = [self._mark(number) for number in range(len(self.portions))]
+        except Exception:  # a file cut short by a crash of the machine: that batch is not marked
+            lines = [self._mark(number) for number in range(len(self.batches))]
         marks = [Mark(*map(int, line)) for line in lines]
         if all(mark.finished for mark in marks):
             self._final = marks
@@ -193,20 +186,20 @@ class StoreTable:
         except Exception:
             return np.zeros(3, dtype=np.uint64)
 
-    def unfinished(self) -> list[_plan.Block]:
-        """Return the portions to compute, after comparing all others with their checksums."""
+    def unfinished(self) -> list[_tiling.Batch]:
+        """Return the batches to compute, after comparing all others with their checksums."""
         left, damaged = [], []
-        for portion, mark in zip(self.portions, self.marks(), strict=True):
-            if mark.finished and self._intact(portion, mark):
+        for batch, mark in zip(self.batches, self.marks(), strict=True):
+            if mark.finished and self._intact(batch.block, mark):
                 continue
-            left.append(portion)
+            left.append(batch)
             if mark.finished:
-                self._marks[self._numbers[_corner(portion)]] = Mark(0, 0, 0)
+                self._marks[self._numbers[_corner(batch.block)]] = Mark(0, 0, 0)
                 self._final = None
-                damaged.append(_corner(portion))
+                damaged.append(_corner(batch.block))
         if damaged:
             warnings.warn(
-                f"{len(damaged)} of {len(self.portions)} portions of `{self.path}` do not have the checksum they were "
+                f"{len(damaged)} of {len(self.batches)} batches of `{self.path}` do not have the checksum they were "
                 f"written with, the first from entry {damaged[0]} on; they are computed anew. Is the disk all right?",
                 StoreWarning,
                 stacklevel=2,
@@ -217,27 +210,26 @@ class StoreTable:
         """Return the number of entries of the matrix whose tolerance was not reached."""
         return sum(mark.n_unconverged for mark in self.marks())
 
-    def _n_unconverged(self, portion: _plan.Block, status: StatusArray) -> int:
-        """Return how many such entries a portion stands for: two each beside the square on the diagonal."""
+    def _n_unconverged(self, block: _tiling.Block, status: AnyArray) -> int:
+        """Return how many such entries a batch stands for: two each beside the square on the diagonal."""
         unconverged = status == codes.UNCONVERGED
-        beside = unconverged[:, len(portion.rows) if portion.triangle else 0 :] if self.symmetric else unconverged[:0]
+        beside = unconverged[:, len(block.rows) if block.triangle else 0 :] if self.symmetric else unconverged[:0]
         return int(np.count_nonzero(unconverged) + np.count_nonzero(beside))
 
     def chunk(self, i: int, j: int, name: str) -> AnyArray:
-        """Return a chunk of 'values' or 'status'; below the diagonal, the transpose of the one above.
+        """Return a chunk of one of the arrays; below the diagonal, the transpose of the one above.
 
-        Of a finished store. Portions are compared with their checksums once; a chunk that is lost later reads as NaN.
+        Of a finished store. Batches are compared with their checksums once; a chunk that is lost later reads as NaN.
         """
         if self.symmetric and i > j:
             return self.chunk(j, i, name).T
-        array = self._status if name == "status" else self.values
         rows, cols = (slice(k * self.side, (k + 1) * self.side) for k in (i, j))
-        number = self._numbers.get((rows.start, cols.start), i)  # where tiles are strips, portion i is row i of chunks
-        if number not in self._verified and not self._intact(self.portions[number], self.marks()[number]):
+        number = self._numbers.get((rows.start, cols.start), i)  # where tiles are strips, batch i is row i of chunks
+        if number not in self._verified and not self._intact(self.batches[number].block, self.marks()[number]):
             raise self._damaged(number)
         self._verified.add(number)
         try:
-            chunk = np.asarray(array[rows, cols])
+            chunk = np.asarray(self._arrays[name][rows, cols])
         except Exception as error:  # as in _intact
             raise self._damaged(number) from error
         if not np.isfinite(chunk).all():
@@ -246,42 +238,42 @@ class StoreTable:
 
     def _damaged(self, number: int) -> StoreError:
         return StoreError(
-            f"the portion from entry {_corner(self.portions[number])} on of `{self.path}` is missing or damaged. "
+            f"the batch from entry {_corner(self.batches[number].block)} on of `{self.path}` is missing or damaged. "
             "pairwise(..., engine=Engine(store=...)) with the same data and divergence computes it anew."
         )
 
-    def _intact(self, portion: _plan.Block, mark: Mark) -> bool:
-        place = _place(portion)
+    def _intact(self, block: _tiling.Block, mark: Mark) -> bool:
+        place = _place(block)
         try:
-            return _checksum(self.values[place], self._status[place]) == mark.checksum
+            return _checksum({name: array[place] for name, array in self._arrays.items()}) == mark.checksum
         except Exception:  # a file cut short: whatever Zarr makes of it
             return False
 
     # -- making and checking --------------------------------------------------------------------
 
     @classmethod
-    def find(cls, store: Store, resume: bool, divergence: Divergence, X: Measures, Y: Measures) -> StoreTable | None:
+    def find(cls, store: Store, resume: bool, divergence: Divergence, X: Measures, Y: Measures) -> StoreKeeper | None:
         """Return the store of these distances; None if there is none; refuse one of something else."""
         path = Path(store.path)
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return None
         if not resume:
             raise StoreError(f"`store` {path} exists. Use resume=True to continue it, or delete it to start anew.")
-        table = cls(path, writable=True)
-        _manifest.refuse_other(table.manifest, _manifest.contents(store.dtype, divergence, X, Y), path)
-        return table
+        keeper = cls(path, writable=True)
+        _manifest.refuse_other(keeper.manifest, _manifest.contents(store.dtype, divergence, X, Y), path)
+        return keeper
 
     @classmethod
     def create(
         cls, store: Store, divergence: Divergence, X: Measures, Y: Measures, tile: tuple[int, int]
-    ) -> StoreTable:
+    ) -> StoreKeeper:
         """Return a new store."""
-        manifest = _manifest.contents(store.dtype, divergence, X, Y) | _manifest.plan(tile, len(X), len(Y))
+        manifest = _manifest.contents(store.dtype, divergence, X, Y) | _manifest.layout(tile, len(X), len(Y))
         _create(Path(store.path), manifest)
         return cls(store.path, writable=True)
 
     def warn_of_versions(self) -> None:
-        """Tell that chunks of two versions will lie side by side."""
+        """Warn that chunks of two versions will lie side by side."""
         for name, here in _manifest.versions().items():
             if self.manifest[name] != here:
                 warnings.warn(
@@ -292,23 +284,28 @@ class StoreTable:
                 )
 
 
+def _batches(manifest: dict[str, Any]) -> list[_tiling.Batch]:
+    """Return the batches of the whole matrix."""
+    (n, m), (height, width) = manifest["shape"], manifest["tile"]
+    block = _tiling.Block(np.arange(n), np.arange(m), manifest["symmetric"])
+    return list(_tiling.batches(block, (height, width), manifest["chunk"]))
+
+
 def _create(path: Path, manifest: dict[str, Any]) -> None:
     """Make an empty store under another name, then rename it: a folder of this name is a whole store."""
-    shape, side = tuple(manifest["shape"]), manifest["chunk"]
-    tile = manifest["tile"]
-    block = _plan.Block(np.arange(shape[0]), np.arange(shape[1]), manifest["symmetric"])
-    n_portions = sum(1 for _ in _plan.portions(block, (tile[0], tile[1]), side))
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     draft.parent.mkdir(parents=True, exist_ok=True)
     try:
         group = _zarr().create_group(str(draft), attributes={"kermes": manifest})
         # Values hardly compress, and reading is faster without. Chunks that equal `fill_value` are not written.
-        layout: dict[str, Any] = {"shape": shape, "chunks": (side, side), "compressors": None}
+        layout = {"shape": tuple(manifest["shape"]), "chunks": (manifest["chunk"],) * 2, "compressors": None}
         attributes = {"content": "d**power", "power": manifest["scale"][0], "upper_triangle": manifest["symmetric"]}
         group.create_array("values", dtype=manifest["dtype"], fill_value=np.nan, attributes=attributes, **layout)
         group.create_array("status", dtype="uint8", fill_value=0, **layout)
+        if manifest["error"]:
+            group.create_array("error", dtype=manifest["dtype"], fill_value=np.nan, **layout)
         group.create_array(
-            "marks", shape=(n_portions, 3), chunks=(1, 3), dtype="uint64", fill_value=0, compressors=None,
+            "marks", shape=(len(_batches(manifest)), 3), chunks=(1, 3), dtype="uint64", fill_value=0, compressors=None,
             chunk_key_encoding={"name": "v2", "separator": "."},  # one folder for all marks
         )  # fmt: skip
         if path.is_dir():  # an empty one
@@ -319,28 +316,30 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
         raise
 
 
-def _corner(portion: _plan.Block) -> tuple[int, int]:
-    return int(portion.rows[0]), int(portion.cols[0])
+def _corner(block: _tiling.Block) -> tuple[int, int]:
+    return int(block.rows[0]), int(block.cols[0])
 
 
-def _place(block: _plan.Block) -> tuple[slice, slice]:
+def _place(block: _tiling.Block) -> tuple[slice, slice]:
     """Return consecutive rows and columns as slices."""
     return slice(int(block.rows[0]), int(block.rows[-1]) + 1), slice(int(block.cols[0]), int(block.cols[-1]) + 1)
 
 
-def _converted(values: FloatArray, dtype: Any) -> AnyArray:
+def _converted(values: AnyArray, dtype: Any) -> AnyArray:
     with np.errstate(over="ignore"):
-        kept = values.astype(dtype)
-    if not np.isfinite(kept).all():
+        converted = values.astype(dtype)
+    if not np.isfinite(converted).all():
         raise NumericalError(
             f"a value of {np.abs(values).max():.3g} (d**power) does not fit the store's float32. Use float64."
         )
-    return kept
+    return converted
 
 
-def _checksum(values: AnyArray, status: AnyArray) -> int:
-    digest = hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=8)
-    digest.update(np.ascontiguousarray(status).data)
+def _checksum(arrays: dict[str, AnyArray]) -> int:
+    digest = hashlib.blake2b(digest_size=8)
+    for name in ("values", "status", "error"):
+        if name in arrays:
+            digest.update(np.ascontiguousarray(arrays[name]).data)
     return int.from_bytes(digest.digest(), "little")
 
 

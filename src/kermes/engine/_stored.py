@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import integer
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, StoreError
-from ._store import StoreTable
+from ._store import StoreKeeper
 
 __all__ = ["StoredDistances", "StoredMatrix"]
 
@@ -26,19 +26,19 @@ class StoredMatrix:
 
     ndim = 2
 
-    def __init__(self, table: StoreTable, name: str = "values") -> None:
-        self._table = table
+    def __init__(self, keeper: StoreKeeper, name: str = "values") -> None:
+        self._keeper = keeper
         self._name = name
 
     @property
     def shape(self) -> tuple[int, int]:
         """Measures of X and of Y."""
-        return self._table.shape
+        return self._keeper.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the entries."""
-        return np.dtype(np.uint8) if self._name == "status" else np.dtype(self._table.manifest["dtype"])
+        return np.dtype(np.uint8) if self._name == "status" else np.dtype(self._keeper.manifest["dtype"])
 
     @property
     def size(self) -> int:
@@ -48,7 +48,7 @@ class StoredMatrix:
     @property
     def path(self) -> str:
         """Folder of the store."""
-        return str(self._table.path)
+        return str(self._keeper.path)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -59,13 +59,13 @@ class StoredMatrix:
     @property
     def n_unconverged(self) -> int:
         """Number of entries of the matrix whose tolerance was not reached; counted when they were written."""
-        return self._table.n_unconverged()
+        return self._keeper.n_unconverged()
 
     def strips(self) -> Iterator[tuple[IndexArray, AnyArray]]:
         """Yield row numbers and their rows, some hundred at a time: the whole matrix within little memory."""
         n, m = self.shape
-        for start in range(0, n, self._table.side):
-            rows = np.arange(start, min(start + self._table.side, n))
+        for start in range(0, n, self._keeper.side):
+            rows = np.arange(start, min(start + self._keeper.side, n))
             yield rows, self._block(rows, np.arange(m))
 
     def __iter__(self) -> Iterator[AnyArray]:
@@ -94,13 +94,13 @@ class StoredMatrix:
 
     def _block(self, rows: IndexArray, cols: IndexArray) -> AnyArray:
         """Return the entries rows x cols, each chunk read once."""
-        side = self._table.side
+        side = self._keeper.side
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         for i in np.unique(rows // side):
             mine = np.flatnonzero(rows // side == i)
             for j in np.unique(cols // side):
                 yours = np.flatnonzero(cols // side == j)
-                chunk = self._table.chunk(int(i), int(j), self._name)
+                chunk = self._keeper.chunk(int(i), int(j), self._name)
                 out[np.ix_(mine, yours)] = chunk[np.ix_(rows[mine] - i * side, cols[yours] - j * side)]
         return out
 
@@ -120,7 +120,7 @@ class StoredDistances(StoredMatrix):
     Indexing reads chunks (see ``strips``); ``np.asarray(D)`` gives the whole matrix, equal to the bit to the one
     computed in memory (in float32, rounded to it). Learners that want a matrix (``KMedoids("precomputed")``,
     ``KNeighborsClassifier(metric="precomputed")``, ``divergences.Precomputed``) take it as it is and load all of it.
-    A portion that is missing or damaged is a :class:`~kermes.exceptions.StoreError`, never a number.
+    A batch that is missing or damaged is a :class:`~kermes.exceptions.StoreError`, never a number.
     Neighbours need less: :meth:`top_k`, and :meth:`kneighbors_graph` for learners of scikit-learn.
 
     Examples
@@ -134,16 +134,16 @@ class StoredDistances(StoredMatrix):
     (array([0., 1., 4.]), np.float64(16.0), array([1., 4., 3.]))
     """
 
-    def __init__(self, path: str | PathLike[str] | StoreTable, squared: bool = False) -> None:
-        table = path if isinstance(path, StoreTable) else StoreTable(path, writable=False)
-        marks = table.marks()
+    def __init__(self, path: str | PathLike[str] | StoreKeeper, squared: bool = False) -> None:
+        keeper = path if isinstance(path, StoreKeeper) else StoreKeeper(path, writable=False)
+        marks = keeper.marks()
         finished = sum(mark.finished for mark in marks)
         if finished < len(marks):
             raise StoreError(
-                f"`{table.path}` is not finished: {finished} of {len(marks)} portions are there. Continue it with "
+                f"`{keeper.path}` is not finished: {finished} of {len(marks)} batches are there. Continue it with "
                 "pairwise(..., engine=Engine(store=...)) and the same data and divergence."
             )
-        super().__init__(table)
+        super().__init__(keeper)
         self._squared = squared
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,22 +152,27 @@ class StoredDistances(StoredMatrix):
     @property
     def squared(self) -> StoredDistances:
         """The same store, read as squared distances."""
-        return StoredDistances(self._table, squared=True)
+        return StoredDistances(self._keeper, squared=True)
 
     @property
     def raw(self) -> StoredMatrix:
         """The stored values themselves, d**power."""
-        return StoredMatrix(self._table)
+        return StoredMatrix(self._keeper)
 
     @property
     def status(self) -> StoredMatrix:
         """Status of each pair: 0 = fine, 1 = the tolerance was not reached."""
-        return StoredMatrix(self._table, "status")
+        return StoredMatrix(self._keeper, "status")
+
+    @property
+    def error(self) -> StoredMatrix | None:
+        """Estimated error of each of the stored values, d**power; None where values are exact up to rounding."""
+        return StoredMatrix(self._keeper, "error") if self._keeper.has_error else None
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the store says of itself: divergence, fingerprints of the data, versions, plan."""
-        return dict(self._table.manifest)
+        """What the store says of itself: divergence, fingerprints of the data, versions, layout."""
+        return dict(self._keeper.manifest)
 
     def condensed(self) -> FloatArray:
         """Return the entries above the diagonal, row by row: the form of ``scipy.cluster.hierarchy``."""
@@ -193,11 +198,11 @@ class StoredDistances(StoredMatrix):
         """
         k = integer(k, "k", low=1)
         n, m = self.shape
-        if k > m - self._table.symmetric:
-            raise InvalidParameterError(f"`k` must be at most {m - self._table.symmetric}; got {k}.")
+        if k > m - self._keeper.symmetric:
+            raise InvalidParameterError(f"`k` must be at most {m - self._keeper.symmetric}; got {k}.")
         indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=self.dtype)
         for rows, strip in self.strips():
-            if self._table.symmetric:
+            if self._keeper.symmetric:
                 strip[np.arange(len(rows)), rows] = np.inf
             nearest = np.sort(np.argpartition(strip, k - 1, axis=1)[:, :k], axis=1)
             order = np.argsort(np.take_along_axis(strip, nearest, axis=1), axis=1, kind="stable")
@@ -215,17 +220,17 @@ class StoredDistances(StoredMatrix):
         from scipy import sparse
 
         indices, distances = self.top_k(k)
-        if self._table.symmetric:
+        if self._keeper.symmetric:
             indices = np.column_stack([np.arange(len(self)), indices])
             distances = np.column_stack([np.zeros(len(self), dtype=self.dtype), distances])
         n, width = indices.shape
         return sparse.csr_matrix((distances.ravel(), indices.ravel(), np.arange(0, n * width + 1, width)), self.shape)
 
     def _block(self, rows: IndexArray, cols: IndexArray) -> AnyArray:
-        return self._table.scale.distances(super()._block(rows, cols), self._squared, rows, cols)
+        return self._keeper.scale.distances(super()._block(rows, cols), self._squared, rows, cols)
 
     def _require_symmetric(self, what: str) -> None:
-        if not self._table.symmetric:
+        if not self._keeper.symmetric:
             raise InvalidParameterError(f"{what} needs the distances of one collection; these are between X and Y.")
 
 

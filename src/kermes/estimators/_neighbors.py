@@ -11,14 +11,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from .._checks import choice, integer
 from .._estimator import MeasureEstimator, default_divergence
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..engine._executors import default_workers, run_serial, run_threads
+from ..engine._executors import ONE_THREAD, run
 from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
@@ -228,19 +227,14 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
             bounds[np.arange(len(Y)), own] = np.inf
         distances, indices = np.empty((len(Y), k)), np.empty((len(Y), k), dtype=np.int64)
         evaluated, engine, title = np.zeros(len(Y), dtype=np.int64), self.engine or Engine(), repr(self.divergence_)
-        workers = min(engine.workers or default_workers(), len(Y))
-        with threadpool_limits(limits=1), Progress(len(Y), engine.progress, title, "queries") as progress:
+        with ONE_THREAD, Progress(len(Y), engine.progress, title, "queries") as progress:
             distance_rows = DistanceRows(self.divergence_, Y, self.X_fit_)
 
             def search(i: int) -> None:
                 distances[i], indices[i], evaluated[i] = _nearest(partial(distance_rows, i), bounds[i], k)
                 progress.advance(1)
 
-            rows: Any = range(len(Y))
-            if engine.executor == "serial" or workers == 1:
-                run_serial(search, rows)  # type: ignore[arg-type]
-            else:
-                run_threads(search, rows, workers)  # type: ignore[arg-type]
+            run(search, range(len(Y)), min(engine.n_threads, len(Y)))
         distance_rows.warn()
         return distances, indices, int(evaluated.sum())
 

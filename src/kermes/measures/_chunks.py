@@ -1,4 +1,4 @@
-"""Measures a portion at a time: from a folder, an array on disk, or a collection."""
+"""Measures a chunk at a time: from a folder, an array on disk, or a collection."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def chunks(
     size: int = 1024,
     make: Callable[[AnyArray], Measures] | None = None,
 ) -> Iterator[Any]:
-    """Yield measures in portions, so that no more than one portion is in memory.
+    """Yield measures in chunks, so that no more than one chunk is in memory.
 
     Parameters
     ----------
     source : Measures, array or path
         - ``Measures``: slices of it;
-        - array of n samples, such as ``np.load("images.npy", mmap_mode="r")``: each portion is read and handed to
+        - array of n samples, such as ``np.load("images.npy", mmap_mode="r")``: each chunk is read and handed to
           ``make``;
         - path of a folder: its files ``*.npz`` written by ``Measures.save``, in the order of their names.
     y : array of shape (n,), optional
-        Labels. Portions then come as pairs ``(X, y)``.
+        Labels. Chunks then come as pairs ``(X, y)``.
     size : int
-        Measures in a portion, at most.
+        Measures in a chunk, at most.
     make : function, optional
         From samples to measures; ``Measures.from_images`` for three dimensions and ``Measures.from_samples`` for
-        others by default. Bins of histograms must be told:
+        others by default. The bins of histograms must be given:
         ``lambda rows: Measures.from_histograms(rows, bins)``.
 
     Yields
@@ -78,7 +78,7 @@ def _parts(source: Any, size: int, make: Callable[[AnyArray], Measures] | None) 
 def _from_folder(folder: Path, size: int) -> Iterator[Measures]:
     files = sorted(folder.glob("*.npz"))
     if not files:
-        raise InvalidMeasureError(f"there is no file *.npz in {str(folder)!r}. Write portions with Measures.save.")
+        raise InvalidMeasureError(f"there is no file *.npz in {str(folder)!r}. Write chunks with Measures.save.")
     loaded = (Measures.load(file) for file in files)
     return (part for X in loaded for part in _parts(X, size, None))
 

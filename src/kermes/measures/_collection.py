@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, overload
@@ -228,11 +227,11 @@ class Measures:
         return Measures, (self._packed,)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickle the same for another process; it is told which rows of which collection they are."""
-        packed = self._packed
-        if self._rows is not None:
-            packed = replace(packed, origin=self._root.origin_of(self._rows))
-        return Measures, (packed,)
+        """Pickle the same for another process, which is sent their names: rows of the root collection."""
+        if self._rows is None:
+            return Measures, (self._root,)
+        origin = self._root.identify()
+        return Measures, (self._packed.with_origin(None if origin is None else origin.take(self._rows)),)
 
     # -- container ------------------------------------------------------------------------------
 
@@ -342,14 +341,14 @@ class Measures:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the collection to an ``.npz`` file of plain arrays (no pickle inside)."""
-        from .io import save
+        from ._io import save
 
         save(self._packed, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Measures:
         """Read a collection written by :meth:`save`; the content is checked again."""
-        from .io import load
+        from ._io import load
 
         return cls(load(path))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
-from ._origin import Origin, session
+from ._origin import Origin, own_process
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,8 +59,8 @@ class Packed:
     support: Support | None = None
     atoms: IndexArray | None = None
     keys: AnyArray | None = field(default=None)
-    #: Of a collection that came from another process: which rows of which collection there.
-    origin: Origin | None = None
+    #: What other processes know these measures as, once they were sent to one or came from one.
+    origin: Origin | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         for array in (self.points, self.weights, self.offsets, self.atoms, self.keys):
@@ -73,17 +74,35 @@ class Packed:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a model file keeps: the arrays, and nothing of this process."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "origin"}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickle for another process, which is told where the measures come from."""
-        return object.__new__, (Packed,), self.__getstate__() | {"origin": self.origin_of(None)}
+        """Pickle for another process, which is sent the names of the measures too."""
+        return object.__new__, (Packed,), self.__getstate__() | {"origin": self.identify()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
-        Packed.__init__(self, **state)
+        Packed.__init__(self, **{name: value for name, value in state.items() if name != "origin"})
+        object.__setattr__(self, "origin", state.get("origin"))
         if not self.is_sound():
             raise InvalidMeasureError("stored measures are damaged: their arrays do not fit together.")
+
+    def identify(self) -> Origin | None:
+        """Return what other processes know these measures as, from now on; None where none may be told.
+
+        A process that was started by another one keeps the names it was sent; any other one gives names of its own to
+        measures of which it does not have the root.
+        """
+        own = own_process()
+        if own is not None and (self.origin is None or self.origin.process != own):
+            object.__setattr__(self, "origin", Origin(own, uuid.uuid4().hex, len(self), np.arange(len(self))))
+        return self.origin
+
+    def with_origin(self, origin: Origin | None) -> Packed:
+        """Return the same measures under other names."""
+        renamed = replace(self)
+        object.__setattr__(renamed, "origin", origin)
+        return renamed
 
     def is_sound(self) -> bool:
         """Whether the arrays fit together: shapes, offsets and the numbers of atoms."""
@@ -97,22 +116,19 @@ class Packed:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the content: equal data give equal fingerprints in every process."""
+        """Digest of all that a distance may depend on; equal data give equal fingerprints in every process."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(str(self.points.shape).encode())
-        for array in (self.points, self.weights, self.offsets):
-            digest.update(np.ascontiguousarray(array).data)
+        arrays: list[AnyArray | None] = [self.points, self.weights, self.offsets]
+        if self.support is not None:
+            arrays += [self.support.points, self.atoms]
+        for array in arrays:
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).data)
+        if self.support is not None:  # two grids of other shapes may have equal points
+            grid = None if self.support.shape is None else tuple(map(int, self.support.shape))
+            digest.update(f"{len(self.support.points)} {grid} {float(self.support.spacing)}".encode())
         return digest.hexdigest()
-
-    def origin_of(self, rows: IndexArray | None) -> Origin | None:
-        """Return where measures of this collection come from, for the processes they are sent to."""
-        whole = self.origin
-        if whole is None:
-            name = session()
-            if name is None:
-                return None
-            whole = Origin(name, self.fingerprint, len(self), np.arange(len(self)))
-        return whole if rows is None else whole.take(rows)
 
     def digests(self) -> Iterator[bytes]:
         """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kermes.engine._plan import Block, chunk_side, cut, missing_blocks, portions, tile_shape, tile_side
+from kermes.engine._tiling import Block, batches, chunk_side, cut, tile_shape, tile_side
 
 
 def covered(blocks, shape):
@@ -31,25 +31,6 @@ def test_tiles_cover_a_triangle_once(n, height, more):
     assert sum(tile.n_pairs for tile in tiles) == n * (n - 1) // 2
 
 
-@given(mask=st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=8))
-def test_missing_blocks_cover_any_mask_exactly(mask):
-    mask = np.array(mask)
-    assert_array_equal(covered(missing_blocks(mask, symmetric=False), mask.shape), mask.astype(int))
-
-
-@given(groups=st.lists(st.integers(0, 3), min_size=1, max_size=12), known=st.sets(st.integers(0, 15)))
-def test_missing_blocks_of_a_symmetric_mask_cover_each_pair_once(groups, known):
-    """Masks as the engine leaves them: whole groups known to each other or not."""
-    table = np.array([[(4 * min(a, b) + max(a, b)) not in known for b in range(4)] for a in range(4)])
-    mask = table[np.ix_(groups, groups)]
-    count = np.zeros(mask.shape, dtype=int)
-    for block in missing_blocks(mask, symmetric=True):
-        count[np.ix_(block.rows, block.cols)] += 1
-        if not block.triangle:
-            count[np.ix_(block.cols, block.rows)] += 1
-    assert_array_equal(count, mask.astype(int))
-
-
 def test_tile_side_follows_the_work():
     assert tile_side(1.0, 10_000, 10_000) == 512
     assert tile_side(1e6, 10_000, 10_000) == 8  # multiples of eight
@@ -68,14 +49,15 @@ def test_rows_that_cost_something_make_strips():
 
 @pytest.mark.parametrize("shape", [(1, 1), (8, 8), (5, 5), (3, 40), (7, 200), (512, 512)])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (9, 9), (130, 130), (130, 57), (20, 300)])
-def test_portions_are_unions_of_the_tiles_and_fit_chunks(shape, n, m):
+def test_batches_are_unions_of_the_tiles_and_fit_chunks(shape, n, m):
     side = chunk_side(shape, n, m)
     assert side % shape[0] == 0
     for triangle in [False, True][: 1 + (n == m)]:
         block = Block(np.arange(n), np.arange(m), triangle)
-        found = list(portions(block, shape, side))
-        assert all(p.rows[0] % side == 0 and len(p.rows) <= side and p.cols[0] % side == 0 for p in found)
-        tiles = [tile for portion in found for tile in cut(portion, shape)]
+        found = list(batches(block, shape, side))
+        parts = [batch.block for batch in found]
+        assert all(b.rows[0] % side == 0 and len(b.rows) <= side and b.cols[0] % side == 0 for b in parts)
+        tiles = [tile for batch in found for tile in cut(*batch)]
         assert {_corners(tile) for tile in tiles} == {_corners(tile) for tile in cut(block, shape)}
         assert len(tiles) == len(list(cut(block, shape)))
 

@@ -1,13 +1,14 @@
-"""Which pairs to compute: blocks of missing pairs, cut into tiles. Pure functions on index arrays."""
+"""In which pieces pairs are computed. Pure functions on index arrays.
+
+A *tile* is one call of a divergence. A *batch* is a union of tiles, computed by one worker and then kept. A *chunk* is
+one file of a store; a batch is a chunk, or where tiles are strips, a row of chunks.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from .._typing import IndexArray
 
@@ -42,6 +43,18 @@ class Block(NamedTuple):
         """Number of pairs to evaluate; the diagonal of a triangle costs nothing."""
         n, m = len(self.rows), len(self.cols)
         return n * (n - 1) // 2 + n * (m - n) if self.triangle else n * m
+
+
+class Batch(NamedTuple):
+    """A block of pairs that one worker computes, in tiles of (at most) this shape."""
+
+    block: Block
+    tile: tuple[int, int]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs to evaluate."""
+        return self.block.n_pairs
 
 
 def tile_shape(work: float, row_work: float, n: int, m: int) -> tuple[int, int]:
@@ -88,44 +101,15 @@ def chunk_side(shape: tuple[int, int], n: int, m: int) -> int:
     return height * max(1, min(wanted, TILES_PER_CHUNK_SIDE, LARGEST_CHUNK // height))
 
 
-def portions(block: Block, shape: tuple[int, int], side: int) -> Iterator[Block]:
-    """Yield what one worker computes before it is written: one chunk, or where tiles are strips, a row of chunks.
+def batches(block: Block, tile: tuple[int, int], side: int) -> Iterator[Batch]:
+    """Yield what one worker computes before it is kept: one chunk, or where tiles are strips, a row of chunks.
 
-    Cut into tiles, the portions give the very tiles of the block itself: values do not depend on who computes them.
+    Cut into tiles, the batches give the very tiles of the block itself: values do not depend on who computes them.
     """
-    height, width = shape
+    height, width = tile
     if width == height:
-        yield from cut(block, (side, side))
+        yield from (Batch(part, tile) for part in cut(block, (side, side)))
         return
     for top in range(0, len(block.rows), side):
-        yield Block(block.rows[top : top + side], block.cols[top if block.triangle else 0 :], block.triangle)
-
-
-def missing_blocks(missing: NDArray[np.bool_], symmetric: bool) -> list[Block]:
-    """Return rectangles (and triangles) that cover the True entries of a mask exactly once each.
-
-    Rows with the same pattern form a group. Cross-validation and growing data sets leave few groups:
-    whatever was computed before is a union of rectangles. In a symmetric mask two groups are either
-    entirely missing to each other or not at all, so each pair of groups is one block.
-    """
-    if not missing.any():
-        return []
-    groups = _equal_rows(missing)
-    if not symmetric:
-        return [Block(group, np.flatnonzero(missing[group[0]]), False) for group in groups if missing[group[0]].any()]
-    return [
-        Block(group, other, k == 0)
-        for i, group in enumerate(groups)
-        for k, other in enumerate(groups[i:])
-        if missing[group[0], other[-1]]
-    ]
-
-
-def _equal_rows(mask: NDArray[Any]) -> list[IndexArray]:
-    if mask.all():
-        return [np.arange(len(mask))]
-    packed = np.packbits(mask, axis=1)
-    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, inverse = np.unique(keys, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(inverse))[:-1])
+        start = top if block.triangle else 0
+        yield Batch(Block(block.rows[top : top + side], block.cols[start:], block.triangle), tile)

@@ -1,0 +1,176 @@
+"""Keeps pairs in memory: a table that grows as measures appear, and the bounded memo of such tables."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import AnyArray, IndexArray
+from ..core.status import PENDING
+from ..divergences import Tile
+
+#: What is kept of a pair, in the order of writing: the status last, so that no pair is finished without its value. The
+#: estimated error only of divergences that have one.
+DTYPES: dict[str, Any] = {"values": np.float64, "error": np.float64, "status": np.uint8}
+
+
+def kept(with_error: bool) -> dict[str, Any]:
+    """Return name and type of all that is kept of a pair."""
+    return {name: dtype for name, dtype in DTYPES.items() if with_error or name != "error"}
+
+
+class MemoryKeeper:
+    """Values, status and errors of the pairs (row of one root collection, row of another).
+
+    Rows are given slots in the order they come. A symmetric table (both roots the same) numbers both sides alike and
+    keeps both triangles. A pair is either PENDING or finished: an interrupted run leaves nothing half-written.
+    """
+
+    #: Whether everybody else who wants these pairs waits while they are computed.
+    exclusive = False
+
+    def __init__(self, n_left: int, n_right: int, symmetric: bool, with_error: bool) -> None:
+        self.symmetric = symmetric
+        left = np.full(n_left, -1, dtype=np.int64)
+        self._slot_of = (left, left if symmetric else np.full(n_right, -1, dtype=np.int64))
+        self._used = [0, 0]
+        self._dtypes = kept(with_error)
+        self.arrays: dict[str, AnyArray] = {name: np.empty((0, 0), dtype) for name, dtype in self._dtypes.items()}
+        self._lock, self._writing = threading.RLock(), threading.Lock()
+        self._complete = True
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Return what keeps others out: a second thread waits, then finds its pairs done."""
+        return self._lock
+
+    @property
+    def pair_bytes(self) -> int:
+        """Bytes of a pair."""
+        return sum(np.dtype(dtype).itemsize for dtype in self._dtypes.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def nbytes_with(self, left: IndexArray, right: IndexArray) -> int:
+        """Memory that would be in use with these rows."""
+        sides = (np.concatenate([left, right]),) * 2 if self.symmetric else (left, right)
+        n, m = (used + len(self._new(rows, k)) for k, (used, rows) in enumerate(zip(self._used, sides, strict=True)))
+        return self.pair_bytes * n * m
+
+    def slots(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return the slots of the rows of both sides, with room for those that are new."""
+        if self.symmetric:
+            self._assign(np.concatenate([left, right]), 0)
+            self._used[1] = self._used[0]
+        else:
+            self._assign(left, 0)
+            self._assign(right, 1)
+        self._grow()
+        return self._slot_of[0][left], self._slot_of[1][right]
+
+    def complete(self) -> bool:
+        """Whether all pairs of the rows so far are computed, and none is unconverged: nothing to look for."""
+        if not self._complete:
+            self._complete = not self.arrays["status"][: self._used[0], : self._used[1]].any()
+        return self._complete
+
+    def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_]:
+        """Return which pairs of slots are not computed yet."""
+        return np.asarray(_block(self.arrays["status"], left, right) == PENDING)
+
+    def put(self, left: IndexArray, right: IndexArray, tile: Tile) -> None:
+        """Keep finished pairs of slots; called from any thread."""
+        with self._writing:
+            for name, array in self.arrays.items():
+                block = getattr(tile, name)
+                array[np.ix_(left, right)] = block
+                if self.symmetric:
+                    array[np.ix_(right, left)] = block.T
+
+    def read(self, left: IndexArray, right: IndexArray) -> Tile:
+        """Return fresh arrays of the pairs of slots."""
+        blocks = {
+            name: _block(array, left, right)
+            for name, array in self.arrays.items()
+            if name != "status" or not self.complete()
+        }
+        return Tile(**{"status": np.zeros((len(left), len(right)), dtype=np.uint8), **blocks})
+
+    def _new(self, rows: IndexArray, side: int) -> IndexArray:
+        """Return the rows without a slot, in ascending order and once each."""
+        new = rows[self._slot_of[side][rows] < 0]
+        return np.unique(new) if len(new) else new
+
+    def _assign(self, rows: IndexArray, side: int) -> None:
+        new = self._new(rows, side)
+        if len(new):
+            self._slot_of[side][new] = self._used[side] + np.arange(len(new))
+            self._used[side] += len(new)
+            self._complete = False
+
+    def _grow(self) -> None:
+        """Enlarge the arrays if needed; by a quarter at least once they hold something."""
+        n, m = self.arrays["values"].shape
+        if self._used[0] <= n and self._used[1] <= m:
+            return
+        grown = [
+            max(used, size + size // 4) if used > size else size for used, size in zip(self._used, (n, m), strict=True)
+        ]
+        arrays = self._allocate(grown[0], grown[1])
+        arrays["status"][:] = PENDING
+        for name, array in self.arrays.items():
+            arrays[name][:n, :m] = array
+        self.arrays = arrays
+
+    def _allocate(self, n: int, m: int) -> dict[str, AnyArray]:
+        """Return arrays for n x m pairs."""
+        return {name: np.empty((n, m), dtype) for name, dtype in self._dtypes.items()}
+
+
+def _block(array: Any, left: IndexArray, right: IndexArray) -> Any:
+    """Return a fresh array of the block left x right."""
+    if all(len(slots) and (np.diff(slots) == 1).all() for slots in (left, right)):
+        return np.array(array[left[0] : left[-1] + 1, right[0] : right[-1] + 1])
+    return np.asarray(array).take(left, axis=0).take(right, axis=1)  # five times as fast as array[np.ix_(left, right)]
+
+
+class Memo:
+    """Keepers by (divergence, root, root), the least recently used dropped over ``limit`` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._keepers: OrderedDict[Hashable, MemoryKeeper] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+        return sum(keeper.nbytes for keeper in self._keepers.values())
+
+    def keeper(self, key: Hashable, left: IndexArray, right: IndexArray, fresh: MemoryKeeper) -> MemoryKeeper:
+        """Return the keeper of ``key`` (``fresh`` if there is none); one over the limit is not remembered."""
+        with self._lock:
+            keeper = self._keepers.get(key, fresh)
+            need = keeper.nbytes_with(left, right)
+            if need > self.limit:
+                return fresh
+            self._keepers[key] = keeper
+            self._keepers.move_to_end(key)
+            others = self.nbytes - keeper.nbytes
+            while others + need > self.limit and len(self._keepers) > 1:
+                _, dropped = self._keepers.popitem(last=False)
+                others -= dropped.nbytes
+            return keeper
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._keepers.clear()
