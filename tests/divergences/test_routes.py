@@ -8,12 +8,17 @@ from numpy.testing import assert_allclose
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
-from kermes.divergences import _support as support_module
 from kermes.divergences import euclidean as euclidean_module
 from kermes.divergences import mmd as mmd_module
+from kermes.divergences import wasserstein as wasserstein_module
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
+
+
+def all_pairs(route, X):
+    A, rows = route.prepare(X), np.arange(len(X))
+    return route.tile(A, A, rows, rows, False).values
 
 
 def test_equal_uniform_measures_are_vectors_of_quantiles():
@@ -23,8 +28,8 @@ def test_equal_uniform_measures_are_vectors_of_quantiles():
     merged = Measures.from_samples(samples, [np.full(7, 0.3)] * 5 + [np.r_[np.full(6, 0.3), 0.3 + 1e-15]])
     for p in (1, 2, 2.5):
         W = divergences.Wasserstein(p=p)
-        assert W.context(fast, fast).name == "quantiles"
-        assert W.context(merged, merged).name == "line"
+        assert isinstance(W.route(fast, fast), wasserstein_module._AlignedLine)
+        assert type(W.route(merged, merged)) is wasserstein_module._Line
         assert_allclose(
             pairwise(fast, divergence=W, engine=ENGINE), pairwise(merged, divergence=W, engine=ENGINE), rtol=1e-12
         )
@@ -44,15 +49,15 @@ def test_mmd_on_a_grid_equals_mmd_on_points():
         )
 
 
-def test_euclidean_dense_equals_sparse(monkeypatch):
+def test_euclidean_dense_equals_sparse():
     rng = np.random.default_rng(0)
-    X = Measures.from_histograms(rng.integers(0, 2, size=(6, 30)) + np.eye(6, 30), np.arange(30))
+    histograms = rng.integers(0, 2, size=(6, 30)) + np.eye(6, 30)
     D = divergences.Euclidean()
-    dense = pairwise(X, divergence=D, engine=ENGINE)
-    assert D.context(X, X).dense
-    monkeypatch.setattr(euclidean_module, "DENSE_FACTOR", 0.0)
-    assert not D.context(X, X).dense
-    assert_allclose(pairwise(X, divergence=D, engine=ENGINE), dense, rtol=1e-14)
+    X, wide = (Measures.from_histograms(np.pad(histograms, ((0, 0), (0, n))), np.arange(30 + n)) for n in (0, 1000))
+    dense, sparse = D.route(X, X), D.route(wide, wide)
+    assert isinstance(dense, euclidean_module._Dense)
+    assert isinstance(sparse, euclidean_module._Sparse)
+    assert_allclose(all_pairs(sparse, wide), all_pairs(dense, X), rtol=1e-14)
 
 
 def test_euclidean_is_the_distance_of_normalised_pixels():
@@ -84,8 +89,8 @@ def test_sliced_routes_agree():
     uniform = Measures.from_samples([*clouds, np.zeros((2, 3))])
     weighted = Measures.from_samples([*clouds, np.zeros((2, 3))], [*np.ones((6, 5)), [1, 2]])
     S = divergences.SlicedWasserstein(n_slices=30)
-    routes = [S.context(X, X) for X in (aligned, uniform, weighted)]
-    assert routes == ["aligned", "uniform", "weighted"]
+    routes = [type(S.route(X, X)).__name__ for X in (aligned, uniform, weighted)]
+    assert routes == ["_Aligned", "_Uniform", "_Weighted"]
     expected = pairwise(aligned, divergence=S, engine=ENGINE)
     for X in (uniform, weighted):
         assert_allclose(pairwise(X, divergence=S, engine=ENGINE)[:6, :6], expected, rtol=1e-12)
@@ -112,15 +117,15 @@ def test_cost_matrix_equals_the_cost_it_tabulates():
         assert_allclose(given, direct, atol=1e-7)
 
 
-def test_exact_transport_with_and_without_a_table_of_costs(monkeypatch, clouds):
+def test_exact_transport_with_and_without_a_table_of_costs(clouds):
     X = clouds(6, 2)
-    for p in (1, 2):
-        W = divergences.Wasserstein(p=p)
-        tabulated = pairwise(X, divergence=W, engine=ENGINE)
-        monkeypatch.setattr(support_module, "LARGEST_TABLE", 0)
-        assert W.context(X, X).table is None
-        assert_allclose(pairwise(X, divergence=W, engine=ENGINE), tabulated, atol=1e-12)
-        monkeypatch.undo()
+    for p in (1.0, 2.0):
+        tabulated, computed = (
+            wasserstein_module._NetworkSimplex.of(ground.Euclidean(), p, X, X, largest) for largest in (100, 0)
+        )
+        assert tabulated.table is not None
+        assert computed.table is None
+        assert_allclose(all_pairs(computed, X), all_pairs(tabulated, X), atol=1e-12)
 
 
 def test_exact_transport_without_pot_says_what_to_install(monkeypatch):

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+
+
+class Rows(NamedTuple):
+    """Measures as sparse vectors: sorted distinct atom numbers and their probabilities."""
+
+    ids: IndexArray
+    weights: FloatArray
+    offsets: IndexArray
 
 
 def gather_index(offsets: IndexArray, rows: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from .._typing import FloatArray, IndexArray
 from .jit import strict_core, tile_core
-from .quantile import _step
+from .transport.quantiles import step
+
+
+class Ranked(NamedTuple):
+    """Measures of equally heavy atoms: the r-th smallest projection on each of the L lines in row r, (N, L)."""
+
+    projections: FloatArray
+    offsets: IndexArray
 
 
 @tile_core
-def uniform_tile(x, off_x, rows, y, off_y, cols, triangle, p, out):
-    """Fill out[i, j] = mean over slices of W_p^p between measures of equally heavy atoms.
+def uniform_tile(A, rows, B, cols, triangle, p, out):
+    """Fill out[i, j] = mean over slices of W_p^p between measures of equally heavy atoms, both :class:`Ranked`.
 
-    Row r of a measure's block of x (N, L) holds the r-th smallest projection on each of the L slices. With
-    n and m equal atoms all slices jump at the same levels k / n and l / m: the merge is done once, in
+    With n and m equal atoms all slices jump at the same levels k / n and l / m: the merge is done once, in
     integers, and the inner loop over slices vectorises.
     """
+    x, off_x = A.projections, A.offsets
+    y, off_y = B.projections, B.offsets
     n_slices = x.shape[1]
     for i in range(len(rows)):
         start_i = off_x[rows[i]]
@@ -49,11 +60,13 @@ def uniform_tile(x, off_x, rows, y, off_y, cols, triangle, p, out):
 
 
 @strict_core
-def weighted_tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):
-    """Fill out[i, j] = mean over slices of W_p^p; x, y (L, N) sorted, f, g their cumulative probabilities.
+def weighted_tile(A, rows, B, cols, triangle, p, out):
+    """Fill out[i, j] = mean over slices of W_p^p between sorted projections, :class:`.quantiles.Sorted`.
 
-    Two slices advance in one loop, for the reason given in ``quantile.tile``.
+    Two slices advance in one loop, for the reason given in ``quantiles.tile``.
     """
+    x, f, off_x = A.points, A.cumulative, A.offsets
+    y, g, off_y = B.points, B.cumulative, B.offsets
     n_slices = x.shape[0]
     for i in range(len(rows)):
         start = off_x[rows[i]]
@@ -73,9 +86,9 @@ def weighted_tile(x, f, off_x, rows, y, g, off_y, cols, triangle, p, out):
                 sum0 = 0.0
                 sum1 = 0.0
                 for _ in range(last_i - start + last_j - begin + 1):
-                    i0, j0, t0, term = _step(x[k], f[k], i0, last_i, y[k], g[k], j0, last_j, t0, p)
+                    i0, j0, t0, term = step(x[k], f[k], i0, last_i, y[k], g[k], j0, last_j, t0, p)
                     sum0 += term
-                    i1, j1, t1, term = _step(x[other], f[other], i1, last_i, y[other], g[other], j1, last_j, t1, p)
+                    i1, j1, t1, term = step(x[other], f[other], i1, last_i, y[other], g[other], j1, last_j, t1, p)
                     sum1 += term
                 total += sum0 + (sum1 if other > k else 0.0)
             out[i, j] = total / n_slices

@@ -70,8 +70,10 @@ def power_tile(a, rows, b, cols, triangle, p, out):
 
 
 @tile_core
-def sparse_tile(ids_a, w_a, off_a, rows, ids_b, w_b, off_b, cols, triangle, p, out):
-    """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) for vectors given by sorted distinct ids and weights."""
+def sparse_tile(A, rows, B, cols, triangle, p, out):
+    """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) between sparse vectors, :class:`.ragged.Rows`."""
+    ids_a, w_a, off_a = A.ids, A.weights, A.offsets
+    ids_b, w_b, off_b = B.ids, B.weights, B.offsets
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
             s = off_a[rows[i]]

@@ -8,7 +8,7 @@ from .._typing import FloatArray, IndexArray
 from ..core import status
 from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
-from ._simplex import network_simplex, transport, transport_with_duals
+from ._network_simplex import network_simplex, transport, transport_with_duals
 
 #: A remainder below this fraction of the atom it is left of is rounding, not mass to ship.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)

@@ -26,7 +26,7 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     Euclidean distances between the rows of direction l are at most W_2 between the projections on it, with equality
     if all quantile functions are constant on all cells. What is left out is the norm of the rest, over all directions.
     """
-    from ..core.quantile_means import cell_means
+    from ..core.transport.quantiles import cell_means
 
     means, rest = np.empty((len(X), len(directions), len(levels))), np.empty(len(X))
     # A fresh copy of the weights and offsets: cores are compiled for writable arrays only.
@@ -36,7 +36,7 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
 
 def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> FloatArray:
     """Return the levels ``known`` and those at which the quantile functions of the projections jump."""
-    from ..core.quantile import cumulate
+    from ..core.transport.quantiles import cumulate
 
     owner, offsets, found = ragged.owners(X.offsets), np.array(X.offsets), [known]
     for direction in directions:

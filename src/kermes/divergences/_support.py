@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
+from ..core.ragged import Rows as Rows
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, Ground
 from ..measures import Measure, Measures, as_measures
@@ -22,14 +23,6 @@ class CommonSupport(NamedTuple):
 
     points: FloatArray
     given: bool
-
-
-class Rows(NamedTuple):
-    """Measures as sparse vectors: sorted distinct atom numbers and their probabilities."""
-
-    ids: IndexArray
-    weights: FloatArray
-    offsets: IndexArray
 
 
 def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> CommonSupport:

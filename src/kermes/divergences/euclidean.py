@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from .._typing import FloatArray, IndexArray
+from ..core.ragged import Rows
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
-from ._support import CommonSupport, Rows, common_support, dense_rows, sparse_rows
+from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
 __all__ = ["Euclidean"]
 
@@ -16,11 +16,36 @@ __all__ = ["Euclidean"]
 DENSE_FACTOR = 8.0
 
 
-class _Route(NamedTuple):
-    """Where the atoms are numbered, and whether dense rows are the cheaper form."""
+@dataclass(frozen=True)
+class _Dense(Route):
+    """Measures as the rows of a matrix."""
 
     common: CommonSupport
-    dense: bool
+
+    def prepare(self, X: Measures) -> FloatArray:
+        return dense_rows(X, *self.common)
+
+    def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
+
+
+@dataclass(frozen=True)
+class _Sparse(Route):
+    """Measures as sorted atom numbers and weights, merged for each pair."""
+
+    common: CommonSupport
+
+    def prepare(self, X: Measures) -> Rows:
+        return sparse_rows(X, *self.common)
+
+    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        out = empty_tile(rows, cols)
+        vectors.sparse_tile(A, rows, B, cols, triangle, 2.0, out)
+        return Tile(out)
 
 
 @dataclass(frozen=True)
@@ -51,21 +76,8 @@ class Euclidean(Divergence):
         """A Hilbert norm."""
         return Claims(True, 2.0, "a Hilbert space norm (Schoenberg)")
 
-    def context(self, X: Measures, Y: Measures) -> _Route:
-        """Number the atoms, and choose the cheaper of two layouts."""
+    def route(self, X: Measures, Y: Measures) -> Route:
+        """Choose the cheaper of two layouts."""
         common = common_support(X, Y)
-        return _Route(common, bool(len(common.points) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())))
-
-    def prepare(self, X: Measures, context: _Route) -> FloatArray | Rows:
-        """Write each measure as a vector."""
-        return dense_rows(X, *context.common) if context.dense else sparse_rows(X, *context.common)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return squared distances."""
-        from ..core import vectors
-
-        if not isinstance(A, Rows):
-            return vectors.squared_tile(A, rows, B, cols, triangle), None
-        out = empty_tile(rows, cols)
-        vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 2.0, out)
-        return out, None
+        dense = len(common.points) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())
+        return _Dense(common) if dense else _Sparse(common)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._checks import as_distances
 from .._frozen import FrozenArray
-from .._typing import ArrayLike, FloatArray, IndexArray
+from .._typing import ArrayLike, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, Divergence
+from ._base import Claims, Divergence, Tile
 
 __all__ = ["Precomputed"]
 
@@ -71,14 +70,14 @@ class Precomputed(Divergence):
                 f"measure {bad} is row {numbers[bad]:g}, but the table has the rows 0 to {size - 1}."
             )
 
-    def prepare(self, X: Measures, context: None) -> IndexArray:
+    def prepare(self, X: Measures) -> IndexArray:
         """Read the row numbers."""
         return X.points[:, 0].astype(np.int64)
 
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
+    def tile(self, A: IndexArray, B: IndexArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the looked-up distances."""
-        return np.asarray(self.distances)[np.ix_(A[rows], B[cols])], None
+        return Tile(np.asarray(self.distances)[np.ix_(A[rows], B[cols])])
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
+    def work(self, X: Measures, Y: Measures) -> float:
         """One look-up."""
         return 1.0

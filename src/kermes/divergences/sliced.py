@@ -4,37 +4,95 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
-from ._base import Claims, Divergence, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile
+
+if TYPE_CHECKING:
+    from ..core.sliced import Ranked
+    from ..core.transport.quantiles import Sorted
 
 __all__ = ["SlicedWasserstein"]
 
 
-class _Aligned(NamedTuple):
-    """Measures of m equal atoms each: sorted projections as one row, scaled so that distances are Euclidean."""
+@dataclass(frozen=True, eq=False)
+class _Projections(Route):
+    """Measures projected on lines, (L, dim)."""
 
-    values: FloatArray
+    directions: FloatArray
+    p: float
+
+    def projections(self, X: Measures) -> FloatArray:
+        """Return the projections (L, N): slice by slice, so that sorting runs along memory."""
+        return np.asarray(self.directions @ X.points.T)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Every slice merges both measures."""
+        return len(self.directions) * float(X.sizes.mean() + Y.sizes.mean())
 
 
-class _Uniform(NamedTuple):
-    """Measures of equally heavy atoms: the r-th smallest projection on every slice in row r, (N, L)."""
+class _Aligned(_Projections):
+    """Measures of m equal atoms each, p = 2: sorted projections as one row, scaled so that distances are Euclidean."""
 
-    projections: FloatArray
-    offsets: IndexArray
+    def prepare(self, X: Measures) -> FloatArray:
+        projections = self.projections(X)
+        values = np.sort(projections.reshape(len(projections), len(X), -1), axis=2)
+        values /= np.sqrt(values.shape[0] * values.shape[2])
+        return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(len(X), -1)
+
+    def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
 
 
-class _Weighted(NamedTuple):
-    """Sorted projections and cumulative probabilities of every slice, (L, N)."""
+class _Uniform(_Projections):
+    """Measures of equally heavy atoms: one merge serves all slices."""
 
-    projections: FloatArray
-    cumulative: FloatArray
-    offsets: IndexArray
+    def prepare(self, X: Measures) -> Ranked:
+        from ..core.sliced import Ranked
+
+        projections = self.projections(X)
+        for start, stop in itertools.pairwise(X.offsets):
+            projections[:, start:stop].sort(axis=1)
+        return Ranked(np.ascontiguousarray(projections.T), np.array(X.offsets))
+
+    def tile(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import sliced
+
+        out = empty_tile(rows, cols)
+        sliced.uniform_tile(A, rows, B, cols, triangle, self.p, out)
+        return Tile(out)
+
+
+class _Weighted(_Projections):
+    """Any weights: a merge for each slice."""
+
+    def prepare(self, X: Measures) -> Sorted:
+        from ..core.transport.quantiles import Sorted
+
+        projections = self.projections(X)
+        cumulative = np.empty_like(projections)
+        for start, stop in itertools.pairwise(X.offsets):
+            block = projections[:, start:stop]
+            order = np.argsort(block, axis=1)
+            projections[:, start:stop] = np.take_along_axis(block, order, axis=1)
+            levels = np.cumsum(X.weights[start:stop][order], axis=1)
+            cumulative[:, start:stop] = np.minimum(levels / levels[:, -1:], 1.0)
+            cumulative[:, stop - 1] = 1.0
+        return Sorted(projections, cumulative, np.array(X.offsets))
+
+    def tile(self, A: Sorted, B: Sorted, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import sliced
+
+        out = empty_tile(rows, cols)
+        sliced.weighted_tile(A, rows, B, cols, triangle, self.p, out)
+        return Tile(out)
 
 
 @dataclass(frozen=True)
@@ -100,56 +158,10 @@ class SlicedWasserstein(Divergence):
         reason = "a mean of L^p distances of quantile functions"
         return Claims(True if dim == 1 else None, negative_type, reason, None if self.p == 2 else 2.0)
 
-    def context(self, X: Measures, Y: Measures) -> str:
+    def route(self, X: Measures, Y: Measures) -> Route:
         """Return the cheapest route that both collections allow."""
-        if not (X.is_uniform and Y.is_uniform):
-            return "weighted"
         sizes = np.concatenate([X.sizes, Y.sizes])
-        return "aligned" if self.p == 2 and (sizes == sizes[0]).all() else "uniform"
-
-    def prepare(self, X: Measures, context: str) -> _Aligned | _Uniform | _Weighted:
-        """Project every atom and sort every projection, once per measure."""
-        projections = self.directions(X.dim) @ X.points.T  # slice by slice: sorting runs along memory
-        if context == "weighted":
-            return _sort_weighted(projections, X)
-        if context == "aligned":
-            values = np.sort(projections.reshape(len(projections), len(X), -1), axis=2)
-            values /= np.sqrt(values.shape[0] * values.shape[2])
-            return _Aligned(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(len(X), -1))
-        for start, stop in itertools.pairwise(X.offsets):
-            projections[:, start:stop].sort(axis=1)
-        return _Uniform(np.ascontiguousarray(projections.T), np.array(X.offsets))
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> tuple[FloatArray, None]:
-        """Return SW_p^p."""
-        from ..core import sliced, vectors
-
-        if isinstance(A, _Aligned):
-            return vectors.squared_tile(A.values, rows, B.values, cols, triangle), None
-        out = empty_tile(rows, cols)
-        if isinstance(A, _Uniform):
-            sliced.uniform_tile(
-                A.projections, A.offsets, rows, B.projections, B.offsets, cols, triangle, float(self.p), out
-            )
-        else:
-            sliced.weighted_tile(
-                A.projections, A.cumulative, A.offsets, rows, B.projections, B.cumulative, B.offsets, cols,
-                triangle, float(self.p), out,
-            )  # fmt: skip
-        return out, None
-
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """Every slice merges both measures."""
-        return super().work(X, Y, context) * (1 if X.dim == 1 else self.n_slices)
-
-
-def _sort_weighted(projections: FloatArray, X: Measures) -> _Weighted:
-    cumulative = np.empty_like(projections)
-    for start, stop in itertools.pairwise(X.offsets):
-        block = projections[:, start:stop]
-        order = np.argsort(block, axis=1)
-        projections[:, start:stop] = np.take_along_axis(block, order, axis=1)
-        levels = np.cumsum(X.weights[start:stop][order], axis=1)
-        cumulative[:, start:stop] = np.minimum(levels / levels[:, -1:], 1.0)
-        cumulative[:, stop - 1] = 1.0
-    return _Weighted(projections, cumulative, np.array(X.offsets))
+        kind: type[_Projections] = _Weighted
+        if X.is_uniform and Y.is_uniform:
+            kind = _Aligned if self.p == 2 and (sizes == sizes[0]).all() else _Uniform
+        return kind(self.directions(X.dim), float(self.p))

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._checks import real
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import FloatArray, IndexArray
 from ..core import ragged
+from ..core.ragged import Rows
 from ..exceptions import InvalidParameterError
-from ..ground import Euclidean, as_cost
+from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
-from ._base import Claims, Divergence, empty_tile
-from ._simplex import network_simplex, transport
+from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._network_simplex import network_simplex, transport
 from ._support import (
+    LARGEST_TABLE,
     CommonSupport,
-    Rows,
     atom_costs,
     atom_ids,
     common_support,
@@ -27,37 +28,143 @@ from ._support import (
     sparse_rows,
 )
 
+if TYPE_CHECKING:
+    from ..core.transport.quantiles import Sorted
+
 __all__ = ["Wasserstein"]
 
 
-class _Sorted(NamedTuple):
-    """Measures on the line: sorted atoms and cumulative probabilities."""
+class _Exact(Route):
+    """A route that also knows an optimal plan of one pair."""
 
-    points: FloatArray
-    cumulative: FloatArray
-    offsets: IndexArray
-
-
-class _Quantiles(NamedTuple):
-    """Measures of m equal atoms each: the rows are quantile functions, (n, m)."""
-
-    values: FloatArray
+    def plan(
+        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
+    ) -> FloatArray:
+        """Return an optimal plan between masses a and b at the points of these numbers, distinct on either side."""
+        raise TypeError(f"{type(self).__name__} must define plan.")
 
 
-class _Atoms(NamedTuple):
-    """Atoms with their probabilities; the costs come from ``table`` (by atom number) or are computed."""
+@dataclass(frozen=True)
+class _Line(_Exact):
+    """On the line: sorted atoms and cumulative probabilities, merged for each pair."""
 
-    rows: Rows
-    points: FloatArray
+    p: float
+
+    def prepare(self, X: Measures) -> Sorted:
+        from ..core.transport import quantiles
+
+        order = np.lexsort((X.points[:, 0], ragged.owners(X.offsets)))
+        offsets = np.array(X.offsets)
+        cumulative = np.empty(len(order))
+        quantiles.cumulate(X.weights[order], offsets, cumulative)
+        return quantiles.Sorted(X.points[order, 0], cumulative, offsets)
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core.transport import quantiles
+
+        out = empty_tile(rows, cols)
+        quantiles.tile(A, rows, B, cols, triangle, self.p, out)
+        return Tile(out)
+
+    def plan(
+        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
+    ) -> FloatArray:
+        return _plans.on_the_line(points[a_ids, 0], a, points[b_ids, 0], b)
+
+
+class _AlignedLine(_Line):
+    """On the line, measures of m equal atoms each: quantile functions are rows of a matrix (n, m)."""
+
+    def prepare(self, X: Measures) -> Any:
+        return np.sort(X.points.reshape(len(X), -1), axis=1)
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        out = empty_tile(rows, cols)
+        vectors.power_tile(A, rows, B, cols, triangle, self.p, out)
+        return Tile(out / A.shape[1])
+
+
+@dataclass(frozen=True)
+class _TotalVariation(_Exact):
+    """One price for all moves: all mass but min(mu, nu) moves."""
+
+    common: CommonSupport
+    price: float
+
+    def prepare(self, X: Measures) -> Rows:
+        return sparse_rows(X, *self.common)
+
+    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        out = empty_tile(rows, cols)
+        vectors.sparse_tile(A, rows, B, cols, triangle, 1.0, out)
+        return Tile(0.5 * self.price * out)
+
+    def plan(
+        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
+    ) -> FloatArray:
+        return _plans.in_place(a_ids, a, b_ids, b)
+
+
+@dataclass(frozen=True, eq=False)
+class _NetworkSimplex(_Exact):
+    """A linear program for each pair; ``table`` holds cost**p on the common support, or None if that is too large."""
+
+    cost: Cost
+    p: float
+    common: CommonSupport
     table: FloatArray | None
 
+    @classmethod
+    def of(cls, cost: Cost, p: float, X: Measures, Y: Measures, largest: int = LARGEST_TABLE) -> _NetworkSimplex:
+        """Tabulate the costs of at most ``largest`` points."""
+        network_simplex()  # says at once if POT is missing
+        common = common_support(X, Y, cost)
+        table = cost_table(cost, common, largest)
+        return cls(cost, p, common, None if table is None else table**p)
 
-class _Route(NamedTuple):
-    """How a run proceeds: 'line', 'quantiles', 'binary' or 'simplex', with what all measures share."""
+    def prepare(self, X: Measures) -> Rows:
+        return sparse_rows(X, *self.common)
 
-    name: str
-    common: CommonSupport | None = None
-    table: FloatArray | None = None
+    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        solver = network_simplex()
+        out = empty_tile(rows, cols)
+        status = np.zeros(out.shape, dtype=np.uint8)
+        for i, row in enumerate(rows):
+            for j in range(i + 1 if triangle else 0, len(cols)):
+                a_ids, a, b_ids, b = self._pair(A, B, row, cols[j])
+                if len(a) and len(b):  # one of them alone is the rounding of equal measures
+                    _, out[i, j], status[i, j] = transport(solver, a, b, self._costs(a_ids, b_ids))
+        return Tile(out, status)
+
+    def plan(
+        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
+    ) -> FloatArray:
+        return _plans.by_simplex(a, b, self._costs(a_ids, b_ids))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """About n^2.5 operations, after some fixed ones."""
+        return 1e5 + 4.0 * float((X.sizes.mean() + Y.sizes.mean()) ** 2.5)
+
+    def _pair(self, A: Rows, B: Rows, i: int, j: int) -> tuple[IndexArray, FloatArray, IndexArray, FloatArray]:
+        """Return the atoms to transport; for p = 1 and a metric what both have in common stays where it is."""
+        left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
+        a_ids, a, b_ids, b = A.ids[left], A.weights[left], B.ids[right], B.weights[right]
+        if self.p != 1 or not self.cost.metric:
+            return a_ids, a, b_ids, b
+        ids = np.union1d(a_ids, b_ids)
+        surplus = np.zeros(len(ids))
+        surplus[np.searchsorted(ids, a_ids)] += a
+        surplus[np.searchsorted(ids, b_ids)] -= b
+        return ids[surplus > 0], surplus[surplus > 0], ids[surplus < 0], -surplus[surplus < 0]
+
+    def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
+        if self.table is not None:
+            return self.table[np.ix_(a_ids, b_ids)]
+        return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
 
 
 @dataclass(frozen=True)
@@ -140,51 +247,15 @@ class Wasserstein(Divergence):
         """A cost matrix needs measures on a shared support of its size."""
         self.cost.check(X)
 
-    def context(self, X: Measures, Y: Measures) -> _Route:
+    def route(self, X: Measures, Y: Measures) -> _Exact:
         """Choose the route: closed form where there is one."""
-        cost = self.cost
-        if cost.uniform is not None:
-            return _Route("binary", common_support(X, Y, cost))
-        if X.dim == 1 and cost.absolute:
-            sizes = np.concatenate([X.sizes, Y.sizes])
-            aligned = X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all()
-            return _Route("quantiles" if aligned else "line")
-        network_simplex()  # says at once if POT is missing
-        common = common_support(X, Y, cost)
-        table = cost_table(cost, common)
-        return _Route("simplex", common, None if table is None else table**self.p)
-
-    def prepare(self, X: Measures, context: _Route) -> Any:
-        """Sort, or number the atoms, once per measure."""
-        if context.name == "quantiles":
-            return _Quantiles(np.sort(X.points.reshape(len(X), -1), axis=1))
-        if context.name == "line":
-            return _sorted(X)
-        assert context.common is not None
-        rows = sparse_rows(X, *context.common)
-        return rows if context.name == "binary" else _Atoms(rows, context.common.points, context.table)
-
-    def tile(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray | None]:
-        """Return W_p^p."""
-        from ..core import quantile, vectors
-
-        if isinstance(A, _Atoms):
-            return self._simplex_tile(A, B, rows, cols, triangle)
         p = float(self.p)
-        out = empty_tile(rows, cols)
-        if isinstance(A, _Quantiles):
-            vectors.power_tile(A.values, rows, B.values, cols, triangle, p, out)
-            return out / A.values.shape[1], None
-        if isinstance(A, _Sorted):
-            quantile.tile(
-                A.points, A.cumulative, A.offsets, rows, B.points, B.cumulative, B.offsets, cols, triangle, p, out
-            )
-            return out, None
-        # Binary cost: all mass but min(mu, nu) moves, at the price scale^p.
-        vectors.sparse_tile(A.ids, A.weights, A.offsets, rows, B.ids, B.weights, B.offsets, cols, triangle, 1.0, out)
-        return 0.5 * self.cost.uniform**p * out, None
+        if self.cost.uniform is not None:
+            return _TotalVariation(common_support(X, Y, self.cost), self.cost.uniform**p)
+        if X.dim == 1 and self.cost.absolute:
+            sizes = np.concatenate([X.sizes, Y.sizes])
+            return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)
+        return _NetworkSimplex.of(self.cost, p, X, Y)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return an optimal plan between two measures.
@@ -215,14 +286,8 @@ class Wasserstein(Divergence):
                [0.  , 0.  , 0.25, 0.25]])
         """
         X, Y, common = couple(mu, nu, self.cost)
-        route = self.context(X, Y)
         (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
-        if route.name == "binary":
-            merged = _plans.in_place(a_ids, a, b_ids, b)
-        elif route.name == "simplex":
-            merged = _plans.by_simplex(a, b, self._costs(common.points, route.table, a_ids, b_ids))
-        else:
-            merged = _plans.on_the_line(common.points[a_ids, 0], a, common.points[b_ids, 0], b)
+        merged = self.route(X, Y).plan(common.points, a_ids, a, b_ids, b)
         return _shared(X, common, a_ids, a) @ merged @ _shared(Y, common, b_ids, b).T
 
     def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
@@ -232,44 +297,6 @@ class Wasserstein(Divergence):
         """
         return np.asarray(atom_costs(*couple(mu, nu, self.cost), self.cost) ** self.p)
 
-    def work(self, X: Measures, Y: Measures, context: Any) -> float:
-        """Closed forms merge both measures; the simplex is a different matter."""
-        merge = super().work(X, Y, context)
-        if self.cost.uniform is not None or (X.dim == 1 and self.cost.absolute):
-            return merge
-        return 1e5 + 4.0 * float(merge**2.5)
-
-    def _simplex_tile(
-        self, A: _Atoms, B: _Atoms, rows: IndexArray, cols: IndexArray, triangle: bool
-    ) -> tuple[FloatArray, StatusArray]:
-        solver = network_simplex()
-        out = empty_tile(rows, cols)
-        codes = np.zeros(out.shape, dtype=np.uint8)
-        for i, row in enumerate(rows):
-            for j in range(i + 1 if triangle else 0, len(cols)):
-                a_ids, a, b_ids, b = self._pair(A.rows, B.rows, row, cols[j])
-                if len(a) and len(b):  # one of them alone is the rounding of equal measures
-                    cost = self._costs(A.points, A.table, a_ids, b_ids)
-                    _, out[i, j], codes[i, j] = transport(solver, a, b, cost)
-        return out, codes
-
-    def _pair(self, A: Rows, B: Rows, i: int, j: int) -> tuple[IndexArray, FloatArray, IndexArray, FloatArray]:
-        """Return the atoms to transport; for p = 1 and a metric what both have in common stays where it is."""
-        left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
-        a_ids, a, b_ids, b = A.ids[left], A.weights[left], B.ids[right], B.weights[right]
-        if self.p != 1 or not self.cost.metric:
-            return a_ids, a, b_ids, b
-        ids = np.union1d(a_ids, b_ids)
-        surplus = np.zeros(len(ids))
-        surplus[np.searchsorted(ids, a_ids)] += a
-        surplus[np.searchsorted(ids, b_ids)] -= b
-        return ids[surplus > 0], surplus[surplus > 0], ids[surplus < 0], -surplus[surplus < 0]
-
-    def _costs(self, points: FloatArray, table: FloatArray | None, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
-        if table is not None:
-            return table[np.ix_(a_ids, b_ids)]
-        return np.asarray(self.cost.pick(points, a_ids, b_ids) ** self.p)
-
 
 def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatArray) -> FloatArray:
     """Return the share of each atom of the one measure X in the mass at its point, (n_atoms, n_points)."""
@@ -277,13 +304,3 @@ def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatA
     shares = np.zeros((len(places), len(ids)))
     shares[np.arange(len(places)), places] = X.probabilities / weights[places]
     return shares
-
-
-def _sorted(X: Measures) -> _Sorted:
-    from ..core import quantile
-
-    order = np.lexsort((X.points[:, 0], ragged.owners(X.offsets)))
-    offsets = np.array(X.offsets)
-    cumulative = np.empty(len(order))
-    quantile.cumulate(X.weights[order], offsets, cumulative)
-    return _Sorted(X.points[order, 0], cumulative, offsets)

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray
 from ..divergences import Wasserstein
-from ..divergences._simplex import network_simplex, transport_with_duals
+from ..divergences._network_simplex import network_simplex, transport_with_duals
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError, NumericalError
 from ..ground import Matrix, as_cost

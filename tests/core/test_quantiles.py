@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kermes.core.quantile_means import cell_means
+from kermes.core.transport.quantiles import cell_means
 
 
 def by_levels(values, weights, levels, steps):

@@ -1,0 +1,1 @@
+"""Exact transport: on the line, by quantile functions."""
