@@ -40,7 +40,7 @@ def drop_stale_cache(folder: Path) -> None:
     with contextlib.suppress(OSError):  # a read-only installation is never edited
         if stamp.exists() and stamp.read_text() == digest.hexdigest():
             return
-        for compiled in stamp.parent.glob("*.nb[ic]"):
+        for compiled in folder.rglob("*.nb[ic]"):
             compiled.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(digest.hexdigest())

@@ -9,11 +9,12 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
+from ..core.ragged import Rows
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
 from ._histograms import histogram_route
-from ._support import CommonSupport, Rows, common_support, require_finite_set, sparse_rows
+from ._support import CommonSupport, common_support, require_finite_set, sparse_rows
 from .jensen import Jensen, JensenRoute
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
-from ..core.ragged import Rows as Rows
+from ..core.ragged import Rows
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, Ground
 from ..measures import Measure, Measures, as_measures
