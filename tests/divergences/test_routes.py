@@ -246,6 +246,32 @@ def test_common_mass_moves_if_the_cost_is_no_metric():
     assert_allclose((W.plan(X[0], X[1]) * W.plan_costs(X[0], X[1])).sum(), 1.0)
 
 
-def test_point_kernels_of_ones_own_are_refused_where_none_works():
-    with pytest.raises(InvalidParameterError, match=r"one of the point kernels of kermes\.ground here"):
-        divergences.Bhattacharyya(ground.KernelFunction(np.dot), 1.0)
+def smooth(x, y):
+    return np.exp(-0.5 * ((x[:, None] - y[None]) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        divergences.MMD,
+        divergences.GaussianWasserstein,
+        divergences.GaussianKL,
+        lambda k: divergences.GeneralizedVariance(0.1, k),
+        lambda k: divergences.Bhattacharyya(k, 0.1),
+    ],
+)
+def test_point_kernels_of_ones_own(make, clouds):
+    own, built_in = make(smooth), make(ground.Gaussian(sigma=1.0))
+    assert own == make(ground.KernelFunction(smooth))
+    X = clouds(6, 2)
+    histograms = Measures.from_images(np.random.default_rng(0).integers(0, 3, size=(4, 3, 3)) + 1)
+    for Y in (X, histograms):
+        assert_allclose(
+            pairwise(Y, divergence=own, engine=ENGINE), pairwise(Y, divergence=built_in, engine=ENGINE), atol=1e-6
+        )
+
+
+def test_too_many_points_for_a_table_of_ones_own_kernel():
+    many = Measures.from_samples(np.random.default_rng(0).normal(size=(3, 700, 2)))
+    with pytest.raises(UnsuitableDataError, match="not compiled: its values are tabulated"):
+        pairwise(many, divergence=divergences.MMD(smooth), engine=ENGINE)

@@ -43,7 +43,7 @@ def kernel_table(ground: PointKernel, X: Measures, Y: Measures) -> KernelTable |
     used = np.arange(len(common.points))
     if common.given:
         used = np.union1d(atom_ids(X, *common), atom_ids(Y, *common))
-    return KernelTable(common, used, ground(common.points[used])) if len(used) <= LARGEST_TABLE else None
+    return KernelTable(common, used, ground.table(common.points[used])) if len(used) <= LARGEST_TABLE else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
-from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ..ground import PointKernel, as_point_kernel
+from ..exceptions import UnsuitableDataError
+from ..ground import PointKernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
@@ -176,14 +176,6 @@ def require_same_dim(X: Measures, Y: Measures) -> None:
     if X.dim != Y.dim:
         raise UnsuitableDataError(
             f"`X` has points of dimension {X.dim}, `Y` of dimension {Y.dim}; distances need one common dimension."
-        )
-
-
-def check_ground(ground: object) -> None:
-    """Refuse what is not a point kernel that the compiled cores know."""
-    if as_point_kernel(ground).code is None:
-        raise InvalidParameterError(
-            f"`ground` must be one of the point kernels of kermes.ground here; got {ground!r}, which is not compiled."
         )
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from .._checks import positive
 from .._typing import IndexArray
-from ..ground import Linear, PointKernel, Polynomial
+from ..ground import Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, factorise
-from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import Coordinates, scaled_moments
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Bhattacharyya(Divergence):
     eta: float
 
     def __post_init__(self) -> None:
-        check_ground(self.ground)
+        object.__setattr__(self, "ground", as_point_kernel(self.ground))
         positive(self.eta, "eta")
 
     def claims(self, dim: int) -> Claims:

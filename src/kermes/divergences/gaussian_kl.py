@@ -10,10 +10,10 @@ from scipy.linalg import solve_triangular
 
 from .._checks import positive
 from .._typing import IndexArray
-from ..ground import Linear, PointKernel
+from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms
-from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import Coordinates, Features, explicit_features, moments
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class GaussianKL(Divergence):
     reg: float = 0.1
 
     def __post_init__(self) -> None:
-        check_ground(self.ground)
+        object.__setattr__(self, "ground", as_point_kernel(self.ground))
         positive(self.reg, "reg", remedy="Singular covariances have no Kullback-Leibler divergence without it.")
 
     def claims(self, dim: int) -> Claims:

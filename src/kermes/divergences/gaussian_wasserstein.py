@@ -10,10 +10,10 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
-from ..ground import Gaussian, Linear, PointKernel
+from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms
-from ._base import Claims, Divergence, Route, Tile, check_ground, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import Features, centred_features, explicit_features
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class GaussianWasserstein(Divergence):
     ground: PointKernel = field(default_factory=Linear)
 
     def __post_init__(self) -> None:
-        check_ground(self.ground)
+        object.__setattr__(self, "ground", as_point_kernel(self.ground))
 
     def claims(self, dim: int) -> Claims:
         """A metric on Gaussians; a Hilbert space distance on the line."""

@@ -11,10 +11,10 @@ from scipy.linalg.blas import dsyrk
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
-from ..ground import Linear, PointKernel
+from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import FACTOR_BYTES, KernelSource, factorise, kernel_table
-from ._base import Claims, check_ground, empty_tile
+from ._base import Claims, empty_tile
 from ._features import Coordinates, Features, feature_map, pooled_points, scaled_moments
 from .jensen import Jensen, JensenRoute
 
@@ -168,7 +168,7 @@ class GeneralizedVariance(Jensen):
 
     def __post_init__(self) -> None:
         positive(self.eta, "eta")
-        check_ground(self.ground)
+        object.__setattr__(self, "ground", as_point_kernel(self.ground))
 
     def claims(self, dim: int) -> Claims:
         """A metric by Sra's theorem; negative definite on the line only."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..ground import Linear, PointKernel
+from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile, batches, check_ground, core_atoms, core_ground, empty_tile
+from ._atoms import KernelSource
+from ._base import Claims, Divergence, Route, Tile, batches, empty_tile
 from ._support import dense_rows
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class _OnSupport(_Means):
 
     @classmethod
     def of(cls, ground: PointKernel, points: FloatArray) -> _OnSupport:
-        values, vectors = np.linalg.eigh(ground(points))
+        values, vectors = np.linalg.eigh(ground.table(points))
         kept = values > values[-1] * np.finfo(float).eps
         return cls(vectors[:, kept] * np.sqrt(values[kept]))
 
@@ -63,21 +64,21 @@ class _OnSupport(_Means):
 class _OnAtoms(_Embeddings):
     """Kernel values between all atoms; the squared norms of the embeddings are prepared."""
 
-    ground: PointKernel
+    source: KernelSource
 
     def prepare(self, X: Measures) -> Embedded:
         from ..core import mmd
 
-        atoms, norms = core_atoms(X), np.empty(len(X))
+        atoms, norms = self.source.atoms(X), np.empty(len(X))
         for rows in batches(4.0 * X.sizes.astype(np.float64) ** 2):
-            mmd.norms(core_ground(self.ground), atoms, rows, norms)
+            mmd.norms(self.source.core, atoms, rows, norms)
         return mmd.Embedded(atoms, norms)
 
     def tile(self, A: Embedded, B: Embedded, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core import mmd
 
         out = empty_tile(rows, cols)
-        mmd.tile(core_ground(self.ground), A, rows, B, cols, triangle, out)
+        mmd.tile(self.source.core, A, rows, B, cols, triangle, out)
         return Tile(out)
 
 
@@ -120,7 +121,7 @@ class MMD(Divergence):
     ground: PointKernel
 
     def __post_init__(self) -> None:
-        check_ground(self.ground)
+        object.__setattr__(self, "ground", as_point_kernel(self.ground))
 
     def claims(self, dim: int) -> Claims:
         """A Hilbert norm; a metric when the kernel is characteristic."""
@@ -136,4 +137,4 @@ class MMD(Divergence):
             # m differences against n_i n_j kernel values per pair; the factorisation costs about m^3.
             if m <= min(LARGEST_SUPPORT, _point_pairs(X, Y)):
                 return _OnSupport.of(self.ground, X.support.points)
-        return _OnAtoms(self.ground)
+        return _OnAtoms(KernelSource.of(self.ground, X, Y))

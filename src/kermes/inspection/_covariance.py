@@ -10,8 +10,7 @@ from .._checks import integer
 from .._linalg import eigh
 from .._typing import ArrayLike, FloatArray
 from ..core import eigenvalues as laws
-from ..exceptions import InvalidParameterError
-from ..ground import Linear, PointKernel
+from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
 
@@ -90,10 +89,7 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
            [-0.34,  0.53,  0.02]])
     """
     measure = single(measure)
-    if not isinstance(ground, PointKernel):
-        raise InvalidParameterError(
-            f"`ground` must be a point kernel such as ground.Gaussian(sigma=1.0); got {ground!r}."
-        )
+    ground = as_point_kernel(ground)
     a = measure.weights / measure.mass
     root = np.sqrt(a)
     values, vectors = eigh(root[:, None] * _centred(measure.points, a, ground) * root)
