@@ -45,7 +45,6 @@ EDGES = {
     "definiteness": {"_linalg", "core"},
     "divergences": {"_frozen", "core", "ground", "measures"},
     "engine": {"_linalg", "core", "divergences", "measures"},
-    "equivalence": {"divergences"},
     "estimators": {
         "_estimator",
         "_linalg",
@@ -54,7 +53,6 @@ EDGES = {
         "definiteness",
         "divergences",
         "engine",
-        "equivalence",
         "features",
         "ground",
         "kernels",

@@ -15,7 +15,6 @@ NAMES = [
     "divergences",
     "engine",
     "kernels",
-    "equivalence",
     "definiteness",
     "features",
     "estimators",

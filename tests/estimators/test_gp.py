@@ -11,8 +11,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import cross_val_score
 from tests.estimators.cases import indefinite, row_numbers
 
-from kermes import EquivalentWassersteinGP, MeasureGPRegressor, Measures, divergences, equivalence, ground, kernels
+from kermes import EquivalentWassersteinGP, MeasureGPRegressor, Measures, divergences, ground, kernels
 from kermes.exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidParameterError, UnsuitableDataError
+from kermes.papers.gpm import equivalence
 
 
 def problem(n, m, seed=0, zeros=0.3):

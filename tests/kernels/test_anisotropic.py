@@ -8,8 +8,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from tests.cases import KernelCase
 
-from kermes import Measures, divergences, equivalence, ground, kernels, pairwise
+from kermes import Measures, divergences, ground, kernels, pairwise
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.papers.gpm import equivalence
 
 RHO = np.array([0.3, 1.0, 0.7, 2.0])
 SUPPORT = np.array([0.0, 1.0, 2.5, 3.0])

@@ -18,9 +18,8 @@ from .._typing import FloatArray
 from ..divergences import Euclidean, Wasserstein
 from ..divergences._support import common_support
 from ..engine import pairwise
-from ..equivalence import inverse_squared_rho
 from ..exceptions import InvalidParameterError
-from ..kernels import Exponential
+from ..kernels import Exponential, inverse_squared_rho
 from ..measures import Measure, Measures, as_measures
 from ._measure_gp import MeasureGPRegressor, careful_l_bfgs
 from ._weights import WeightVectors
@@ -205,7 +204,7 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
 
         Notes
         -----
-        An identity for this pair and its optimal plan, see :func:`kermes.equivalence.inverse_squared_rho`.
+        An identity for this pair and its optimal plan, see :func:`kermes.kernels.inverse_squared_rho`.
         """
         check_is_fitted(self)
         X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")

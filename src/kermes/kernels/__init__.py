@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ._base import MeasureKernel
+from ._equivalence import inverse_squared_rho
 from .anisotropic import AnisotropicWasserstein
 from .bhattacharyya import Bhattacharyya
 from .bumps import Bumps
@@ -26,4 +27,5 @@ __all__ = [
     "MeasureKernel",
     "Semigroup",
     "SemigroupMixture",
+    "inverse_squared_rho",
 ]

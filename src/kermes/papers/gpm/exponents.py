@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels import inverse_squared_rho
 from .._paper import FloatArray
 
 __all__ = [
@@ -65,8 +66,6 @@ def mirrored(A: FloatArray, B: FloatArray) -> FloatArray:
 
 def theorem4(A: FloatArray, B: FloatArray, length_scales: FloatArray) -> FloatArray:
     """Return sum_i S_i / rho_i^2 with the rho of Theorem 4, pair by pair; shape (n, n')."""
-    from ...equivalence import inverse_squared_rho
-
     S = directional(A, B)
     return np.array(
         [

@@ -1,18 +1,33 @@
-"""The formulas of `gpm`, sections 3 and 4, for one pair of weight vectors."""
+r"""Squared-exponential kernels of weight vectors and of Wasserstein distances: what turns one into the other.
+
+The theorems of "Gaussian process regression over discrete probability measures" (`gpm`) as functions of two weight
+vectors on one support of m points, a cost matrix C (already raised to the power 2) and a plan T:
+
+====================================  ==========================================================
+:func:`row_costs`                     :math:`S_i = \sum_j C_{ij} T_{ij}`, what leaves point i
+:func:`row_factors`                   Theorem 1: :math:`\xi_i` with :math:`\sum_i \xi_i S_i = |a - b|^2`
+:func:`modified_costs`                Theorem 1: the cost matrix :math:`\xi_i C_{ij}`
+:func:`laplacian`                     Corollary 1.2: what remains for :math:`\rho_i^2 = \xi_i`
+:func:`se_length_scales`              Theorem 2: :math:`\ell` of the SE kernel from :math:`\rho`
+====================================  ==========================================================
+
+Theorem 4 is :func:`kermes.kernels.inverse_squared_rho`. Each is an identity between two numbers *for one pair (a, b)
+and its plan*. The parameters found depend on the pair, so that none of them makes one Wasserstein distance, or one
+stationary kernel, out of the other.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .._checks import positive, real
-from .._typing import ArrayLike, FloatArray
-from ..divergences import _plans
-from ..exceptions import NumericalError, UnsuitableDataError
-from . import _arguments
+from ... import Measures, divergences, ground
+from ...exceptions import InvalidMeasureError, InvalidParameterError, UnsuitableDataError
+from ...kernels import inverse_squared_rho
+from .._paper import FloatArray
 
 __all__ = [
     "directional",
-    "inverse_squared_rho",
     "laplacian",
     "modified_costs",
     "optimal_plan",
@@ -21,6 +36,9 @@ __all__ = [
     "se_length_scales",
     "squared_exponential",
 ]
+
+#: How far sums of weights may be from 1, and marginals of a plan from the weights.
+TOLERANCE = 1e-9
 
 
 def optimal_plan(a: ArrayLike, b: ArrayLike, C: ArrayLike) -> FloatArray:
@@ -44,22 +62,18 @@ def optimal_plan(a: ArrayLike, b: ArrayLike, C: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from kermes.equivalence import optimal_plan
+    >>> from kermes.papers.gpm.equivalence import optimal_plan
     >>> optimal_plan([0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
     array([[0.2, 0. , 0.5],
            [0. , 0.3, 0. ],
            [0. , 0. , 0. ]])
     """
-    a, b = _arguments.weight_pair(a, b)
-    costs = _arguments.cost_matrix(C, len(a))
-    rows, cols = np.flatnonzero(a), np.flatnonzero(b)
-    apart = costs[~np.eye(len(a), dtype=bool)]
-    if (apart == apart[:1]).all():
-        block = _plans.in_place(rows, a[rows], cols, b[cols])
-    else:
-        block = _plans.by_simplex(a[rows], b[cols], costs[np.ix_(rows, cols)])
+    a, b = _weight_pair(a, b)
+    costs = _cost_matrix(C, len(a))
+    mu, nu = Measures.from_histograms([a, b], np.arange(float(len(a))))
     plan = np.zeros_like(costs)
-    plan[np.ix_(rows, cols)] = block
+    block = divergences.Wasserstein(p=2, cost=ground.Matrix.from_costs(costs, 2)).plan(mu, nu)
+    plan[np.ix_(np.flatnonzero(a), np.flatnonzero(b))] = block
     return plan
 
 
@@ -77,13 +91,13 @@ def row_costs(C: ArrayLike, plan: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from kermes.equivalence import row_costs
+    >>> from kermes.papers.gpm.equivalence import row_costs
     >>> row_costs([[0, 4], [4, 0]], [[0.5, 0.25], [0.0, 0.25]])
     array([1., 0.])
     """
     moved = np.asarray(plan, dtype=np.float64)
-    costs = _arguments.cost_matrix(C, len(moved) if moved.ndim == 2 else 0)
-    moved = _arguments.transport_plan(moved, moved.sum(axis=1), moved.sum(axis=0))
+    costs = _cost_matrix(C, len(moved) if moved.ndim == 2 else 0)
+    moved = _transport_plan(moved, moved.sum(axis=1), moved.sum(axis=0))
     return np.asarray((costs * moved).sum(axis=1))
 
 
@@ -119,12 +133,14 @@ def row_factors(
 
     Examples
     --------
-    >>> from kermes.equivalence import row_factors
+    >>> from kermes.papers.gpm.equivalence import row_factors
     >>> row_factors([0.75, 0.25], [0.25, 0.75], [[0, 1], [1, 0]])
     array([1., 1.])
     """
-    gaps, costs = _pair(a, b, C, plan)
-    return _spread(gaps**2, costs, real(free, "free", low=0.0))
+    left, right = _weight_pair(a, b)
+    costs = _cost_matrix(C, len(left))
+    moved = optimal_plan(left, right, costs) if plan is None else _transport_plan(plan, left, right)
+    return inverse_squared_rho(left, right, (costs * moved).sum(axis=1), 1.0, free)
 
 
 def modified_costs(
@@ -137,7 +153,7 @@ def modified_costs(
 
     Examples
     --------
-    >>> from kermes.equivalence import modified_costs
+    >>> from kermes.papers.gpm.equivalence import modified_costs
     >>> modified_costs([0.5, 0.5], [1.0, 0.0], [[0, 1], [1, 0]])
     array([[0., 1.],
            [1., 0.]])
@@ -165,12 +181,12 @@ def laplacian(a: ArrayLike, b: ArrayLike, c: float = 1.0) -> float:
 
     Examples
     --------
-    >>> from kermes.equivalence import laplacian
+    >>> from kermes.papers.gpm.equivalence import laplacian
     >>> round(laplacian([1.0, 0.0], [0.0, 1.0]), 6)
     0.606531
     """
-    a, b = _arguments.weight_pair(a, b)
-    return float(np.exp(-0.25 * positive(c, "c") * np.abs(a - b).sum()))
+    a, b = _weight_pair(a, b)
+    return float(np.exp(-0.25 * c * np.abs(a - b).sum()))
 
 
 def se_length_scales(a: ArrayLike, b: ArrayLike, squared_distance: float, rho: float, free: float = 1.0) -> FloatArray:
@@ -200,70 +216,20 @@ def se_length_scales(a: ArrayLike, b: ArrayLike, squared_distance: float, rho: f
 
     Examples
     --------
-    >>> from kermes.equivalence import se_length_scales, squared_exponential
+    >>> from kermes.papers.gpm.equivalence import se_length_scales, squared_exponential
     >>> l = se_length_scales([0.5, 0.5], [0.75, 0.25], squared_distance=1.0, rho=2.0)
     >>> l.round(6), round(squared_exponential([0.5, 0.5], [0.75, 0.25], l), 6)  # exp(-1 / 8)
     (array([0.707107, 0.707107]), 0.882497)
     """
-    a, b = _arguments.weight_pair(a, b)
-    rho = positive(rho, "rho")
-    scales = np.full(len(a), positive(free, "free"))
+    a, b = _weight_pair(a, b)
+    scales = np.full(len(a), free)
     differ = a != b
     if not differ.any():
         return scales
-    distance = np.sqrt(
-        positive(squared_distance, "squared_distance", "Different weights at distance 0 have no finite length scale.")
-    )
-    scales[differ] = np.abs(a - b)[differ] * (rho * np.sqrt(np.count_nonzero(differ)) / distance)
+    if not squared_distance > 0:
+        raise InvalidParameterError("different weights at distance 0 have no finite length scale.")
+    scales[differ] = np.abs(a - b)[differ] * (rho * np.sqrt(np.count_nonzero(differ) / squared_distance))
     return scales
-
-
-def inverse_squared_rho(
-    a: ArrayLike, b: ArrayLike, S: ArrayLike, length_scales: ArrayLike, free: float = 1.0
-) -> FloatArray:
-    r"""Theorem 4: return :math:`w_i = 1 / \rho_i^2` at which the anisotropic WSE kernel equals the SE kernel.
-
-    .. math:: w_i = \frac{g_i + Q / |I|}{S_i} \quad (i \in I), \qquad g_i = \left(\frac{a_i - b_i}{\ell_i}\right)^2,
-              \quad Q = \sum_{i \notin I} g_i, \quad I = \{i : S_i > 0\}
-
-    Parameters
-    ----------
-    a, b : array of shape (m,)
-        Weights on one support.
-    S : array of shape (m,)
-        Row costs of an optimal plan from a to b, see :func:`row_costs`.
-    length_scales : float or array of shape (m,)
-        Length scales of the SE kernel.
-    free : float
-        The value where :math:`S_i = 0`, greater than 0; the theorem leaves it open.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`1 / \rho_i^2`, not :math:`\rho_i`: it is 0, and :math:`\rho_i` infinite, where a point ships mass without
-        any change of weights to account for. For a = b there is nothing to ship, and all are ``free``.
-
-    Notes
-    -----
-    I is the complement of the set printed in the paper: read literally, equation 18 divides by 0 in every row.
-
-    *Where it is an identity*: for this pair and this plan. The WSE kernel with these :math:`\rho` *is* the SE kernel,
-    value for value: a Gaussian process with it has the mean and the variance of the SE process. :math:`\rho` is a
-    function of (a, b), and for costs other than the uniform one :math:`C_{ij} / \rho_i^2` has other optimal plans.
-
-    Examples
-    --------
-    >>> from kermes.equivalence import directional, inverse_squared_rho, optimal_plan, row_costs, squared_exponential
-    >>> a, b, C = [0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [[0, 4, 4], [4, 0, 4], [4, 4, 0]]
-    >>> S = row_costs(C, optimal_plan(a, b, C))
-    >>> w = inverse_squared_rho(a, b, S, length_scales=[0.5, 1.0, 2.0])
-    >>> round(directional(S, w), 9) == round(squared_exponential(a, b, [0.5, 1.0, 2.0]), 9)
-    True
-    """
-    a, b = _arguments.weight_pair(a, b)
-    scales = _arguments.positive_vector(length_scales, "length_scales", len(a))
-    costs = _arguments.row_vector(S, "S", len(a))
-    return _spread(((a - b) / scales) ** 2, costs, positive(free, "free"))
 
 
 def directional(S: ArrayLike, inverse_squared_rho: ArrayLike) -> float:
@@ -282,12 +248,11 @@ def directional(S: ArrayLike, inverse_squared_rho: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from kermes.equivalence import directional
+    >>> from kermes.papers.gpm.equivalence import directional
     >>> round(directional([1.0, 0.0], [2.0, 5.0]), 6), round(directional([0.0, 1.0], [2.0, 5.0]), 6)
     (0.367879, 0.082085)
     """
-    costs = _arguments.row_vector(S, "S", np.size(S))
-    return float(np.exp(-0.5 * costs @ _arguments.row_vector(inverse_squared_rho, "inverse_squared_rho", len(costs))))
+    return float(np.exp(-0.5 * np.asarray(S, dtype=np.float64) @ np.asarray(inverse_squared_rho, dtype=np.float64)))
 
 
 def squared_exponential(a: ArrayLike, b: ArrayLike, length_scales: ArrayLike) -> float:
@@ -295,39 +260,75 @@ def squared_exponential(a: ArrayLike, b: ArrayLike, length_scales: ArrayLike) ->
 
     Examples
     --------
-    >>> from kermes.equivalence import squared_exponential
+    >>> from kermes.papers.gpm.equivalence import squared_exponential
     >>> round(squared_exponential([1.0, 0.0], [0.0, 1.0], 1.0), 6)
     0.367879
     """
-    a, b = _arguments.weight_pair(a, b)
-    scales = _arguments.positive_vector(length_scales, "length_scales", len(a))
-    return float(np.exp(-0.5 * (((a - b) / scales) ** 2).sum()))
+    a, b = _weight_pair(a, b)
+    return float(np.exp(-0.5 * (((a - b) / np.asarray(length_scales)) ** 2).sum()))
 
 
-def _pair(a: ArrayLike, b: ArrayLike, C: ArrayLike, plan: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Return a - b and the row costs of the plan."""
-    left, right = _arguments.weight_pair(a, b)
-    costs = _arguments.cost_matrix(C, len(left))
-    moved = optimal_plan(left, right, costs) if plan is None else _arguments.transport_plan(plan, left, right)
-    return left - right, (costs * moved).sum(axis=1)
-
-
-def _spread(targets: FloatArray, costs: FloatArray, free: float) -> FloatArray:
-    """Return x with sum_i x_i costs_i = sum_i targets_i; rows of cost 0 are ``free``, others share their targets."""
-    factors = np.full(len(costs), free)
-    ships = costs > 0
-    if not ships.any():
-        if targets.any():
-            raise UnsuitableDataError(
-                "`a` and `b` differ, but moving one to the other costs nothing, whatever the factors. "
-                "Give different points of the support a positive cost."
-            )
-        return factors
-    with np.errstate(over="ignore"):
-        factors[ships] = (targets[ships] + targets[~ships].sum() / np.count_nonzero(ships)) / costs[ships]
-    if not np.isfinite(factors).all():
-        raise NumericalError(
-            f"a row cost of {costs[ships].min():.3g} is too small to divide by. Scale the costs, or round weights of "
-            "that size to 0."
+def _weight_pair(a: ArrayLike, b: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return two points of one simplex."""
+    left, right = _weights(a, "a"), _weights(b, "b")
+    if len(left) != len(right):
+        raise UnsuitableDataError(
+            f"`a` has {len(left)} weights, `b` {len(right)}; both need one weight for each point of one support. "
+            "Write 0 where a measure has no atom."
         )
-    return factors
+    return left, right
+
+
+def _cost_matrix(C: ArrayLike, m: int) -> FloatArray:
+    """Return the costs between the m points of the support."""
+    costs = _floats(C, "C")
+    if costs.shape != (m, m):
+        raise UnsuitableDataError(
+            f"the cost matrix has shape {costs.shape}, but there are {m} weights; give one row and column per point "
+            f"of the support, ({m}, {m})."
+        )
+    if not np.isfinite(costs).all() or (costs < 0).any() or np.diagonal(costs).any():
+        raise InvalidParameterError(
+            "`C` must hold finite costs of at least 0, and zeros on the diagonal. Is it a similarity?"
+        )
+    return costs
+
+
+def _transport_plan(plan: ArrayLike, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a plan from a to b."""
+    moved = _floats(plan, "plan")
+    if moved.shape != (len(a), len(b)):
+        raise UnsuitableDataError(
+            f"the plan has shape {moved.shape}, but there are {len(a)} weights; over the whole support it has shape "
+            f"{(len(a), len(b))}."
+        )
+    if not (moved >= 0).all():
+        raise InvalidParameterError("`plan` must hold masses of at least 0.")
+    for axis, weights, name in ((1, a, "a"), (0, b, "b")):
+        gap = float(np.abs(moved.sum(axis=axis) - weights).max())
+        if gap > TOLERANCE:
+            raise UnsuitableDataError(
+                f"the plan does not have the marginal `{name}`, which it misses by {gap:.3g}. Pass "
+                "optimal_plan(a, b, C), or leave it out."
+            )
+    return moved
+
+
+def _weights(weights: ArrayLike, name: str) -> FloatArray:
+    array = _floats(weights, name)
+    if array.ndim != 1 or not len(array):
+        raise InvalidMeasureError(f"`{name}` must be a vector of weights, (m,); got shape {array.shape}.")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidMeasureError(f"`{name}` must hold finite weights of at least 0; got {array.min():.3g} among them.")
+    if abs(array.sum() - 1.0) > TOLERANCE:
+        raise InvalidMeasureError(
+            f"`{name}` must lie on the simplex; its weights add up to {array.sum():.6g}, not 1. Divide by the sum."
+        )
+    return array
+
+
+def _floats(values: ArrayLike, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"`{name}` must be an array of numbers; got {values!r}.") from None
