@@ -1,5 +1,7 @@
+import importlib.util
 import itertools
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,17 +66,36 @@ def test_ragged_gather_sums_and_compress(sizes, data):
     assert_array_equal(np.diff(ragged.compress(keep, offsets)), [np.sum(s % 2 == 0) for s in segments])
 
 
-@pytest.mark.parametrize("edit", ["changed", "added"])
-def test_an_edit_of_any_source_drops_all_compiled_code(tmp_path, edit):
-    cache = tmp_path / "__pycache__"
-    (tmp_path / "a.py").write_text("one")
-    jit.drop_stale_cache(tmp_path)
-    compiled = cache / "a.f-1.py311.nbi"
-    compiled.write_text("compiled")
-    (cache / "a.cpython-311.pyc").write_text("bytecode")
-    jit.drop_stale_cache(tmp_path)
-    assert compiled.exists()
-    (tmp_path / ("a.py" if edit == "changed" else "b.py")).write_text("two")
-    jit.drop_stale_cache(tmp_path)
-    assert not compiled.exists()
-    assert (cache / "a.cpython-311.pyc").exists()
+@pytest.fixture(params=["beside", "elsewhere"])
+def compiled(request, tmp_path, monkeypatch):
+    """A folder with a sub-folder, and what Numba leaves of both, beside them or in NUMBA_CACHE_DIR."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "" if request.param == "beside" else str(tmp_path / "caches"))
+    folder = tmp_path / "cores"
+    files = []
+    for place in (folder, folder / "inner"):
+        place.mkdir()
+        (place / "a.py").write_text("import numba\n@numba.njit(cache=True)\ndef f(x):\n    return x + 1\n")
+        spec = importlib.util.spec_from_file_location("a", place / "a.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.f(1)
+        files += jit.cache_folder(place).glob("*.nb[ic]")
+    assert len(files) == (0 if numba.config.DISABLE_JIT else 4)
+    return folder, files
+
+
+@pytest.mark.parametrize("edit", ["a.py", "b.py", "inner/a.py", "inner/b.py"])
+def test_an_edit_of_any_source_drops_all_compiled_code(compiled, edit):
+    folder, files = compiled
+    jit.drop_stale_cache(folder)
+    assert not any(file.exists() for file in files)
+    others = [jit.cache_folder(folder) / "a.cpython-311.pyc", jit.cache_folder(folder.parent / "others") / "b.f-1.nbi"]
+    for file in (*files, *others):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("compiled")
+    jit.drop_stale_cache(folder)
+    assert all(file.exists() for file in files)
+    (folder / edit).write_text("changed")
+    jit.drop_stale_cache(folder)
+    assert not any(file.exists() for file in files)
+    assert all(file.exists() for file in others)

@@ -184,6 +184,15 @@ def test_unconverged_pairs_are_counted(digits):
     assert info.n_unconverged > 0
 
 
+def test_unconverged_self_terms_are_counted():
+    """Two iterations suffice between a point and a cloud, not for the cloud with itself."""
+    X = Measures.from_samples([[[0.0, 0.0]], np.random.default_rng(0).normal(size=(9, 2))])
+    S = Sinkhorn(0.1, value="regularized", max_iter=2)
+    assert pairwise(X, divergence=S, engine=ENGINE, squared=True, return_info=True)[1].n_unconverged == 0
+    with pytest.warns(ConvergenceWarning, match="did not reach their tolerance"):
+        pairwise(X, divergence=S.with_params(value="debiased"), engine=ENGINE)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
