@@ -43,7 +43,7 @@ print(search.best_params_)
 print(f"right on new patients: {search.score(X_test, y_test):.0%}")
 
 # %%
-# Why is this patient called sick? The training patients that speak for and against it, with their true classes.
+# Why is this patient called sick? The training patients that count for and against it, with their true classes.
 
 scaler, classifier = search.best_estimator_
 patient = int(np.argmax(search.decision_function(X_test)))

@@ -2,8 +2,8 @@
 Why this prediction?
 ====================
 
-The output of a least-squares support vector machine is a sum over the training measures, so that it can be asked who
-speaks for a prediction, and how loudly. Neighbours and transport plans show the rest.
+The output of a least-squares support vector machine is a sum over the training measures, so that each of
+them has a contribution to a prediction. Neighbours and transport plans show the rest.
 """
 
 # %%
@@ -31,13 +31,13 @@ print(f"image {wrong} is a {y[wrong]}, taken for a {model.predict(X[[wrong]])[0]
 plot.ContributionsDisplay.from_estimator(model, X[wrong], names=y[train])
 
 # %%
-# The image, the training images that speak loudest, and its nearest neighbours.
+# The image, the training images with the largest contributions, and its nearest neighbours.
 
 found = inspection.contributions(model, X[wrong]).top(k=4)
 near = inspection.nearest(X[train], X[wrong], sliced, k=4)
 figure, axes = plt.subplots(2, 5, figsize=(8.5, 3.9), layout="constrained")
 notes = ([f"{value:+.1f}" for value in found.values], [f"at {distance:.2f}" for distance in near.distances])
-for row, title, rows, values in zip(axes, ("speaks", "near"), (found.rows, near.indices), notes, strict=True):
+for row, title, rows, values in zip(axes, ("adds", "near"), (found.rows, near.indices), notes, strict=True):
     row[0].imshow(digits.images[wrong], cmap="Greys")
     row[0].set_title("the image", fontsize=9)
     for ax, i, value in zip(row[1:], rows, values, strict=True):

@@ -45,6 +45,20 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             return self._remember_dim(as_measures(X), reset, name)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
 
+    def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Any, AnyArray]:
+        """Return checked training samples and targets."""
+        if not holds_measures(X):
+            array, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
+            return as_measures(array), y
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if numeric:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        measures = as_measures(X)
+        check_consistent_length(measures, y)
+        return self._remember_dim(measures, reset), y
+
     def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
         """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
         if reset:
@@ -80,22 +94,15 @@ class KernelEstimator(MeasureEstimator):
         self._check_kernel()
         if not self._precomputed or isinstance(X, Measure):
             return self._read_measures(X, reset=reset, name=name)
-        return self._from_array(validate_data(self, X, reset=reset, dtype=np.float64), reset)
+        rows = validate_data(self, X, reset=reset, dtype=np.float64)
+        return as_symmetric(rows, "X") if reset else rows
 
-    def _read_labelled(self, X: Any, y: Any, *, numeric: bool) -> tuple[Samples, AnyArray]:
-        """Return checked training samples and targets."""
+    def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Samples, AnyArray]:
         self._check_kernel()
-        if not holds_measures(X) or self._precomputed:
-            array, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
-            return self._from_array(array, reset=True), y
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        if numeric:
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        measures = as_measures(X)
-        check_consistent_length(measures, y)
-        return self._remember_dim(measures, reset=True), y
+        if not self._precomputed:
+            return super()._read_labelled(X, y, numeric=numeric, reset=reset)
+        K, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
+        return as_symmetric(K, "X"), y
 
     def _bind(self, samples: Samples, support: IndexArray) -> None:
         """Resolve the kernel and keep the training samples ``support``."""
@@ -112,11 +119,6 @@ class KernelEstimator(MeasureEstimator):
         if self._precomputed:
             return np.asarray(samples)[:, self.support_]
         return np.asarray(self.kernel_(samples, self.X_fit_))
-
-    def _from_array(self, array: FloatArray, reset: bool) -> Samples:
-        if not self._precomputed:
-            return as_measures(array)
-        return as_symmetric(array, "X") if reset else array
 
     def _check_kernel(self) -> None:
         if self.kernel is None or self.kernel == "precomputed" or takes_measures(self.kernel):

@@ -88,7 +88,7 @@ def test_terms_and_intercept_are_the_decision(model, n_classes):
 
 
 def test_each_term_is_one_training_measure():
-    """Against the sum written out, with samples of weight 0 left out; and the most similar measures speak loudest."""
+    """Against the sum written out, with samples of weight 0 left out; and the largest terms come first."""
     X, y = make_clouds(24, 2)
     weights = np.ones(20)
     weights[[3, 4]] = 0.0
@@ -100,9 +100,9 @@ def test_each_term_is_one_training_measure():
     for place, row in enumerate(found.support):
         term = model.dual_coef_[place, 0] * kernel(X[[20]], X[[int(row)]])[0, 0]
         assert_allclose(found.values[0, place, 0], term)
-    speakers = found.top(k=3)
-    assert_array_equal(np.abs(speakers.values), np.sort(np.abs(found.values[0, :, 0]))[::-1][:3])
-    assert_allclose(found.values[0, np.searchsorted(found.support, speakers.rows), 0], speakers.values)
+    largest = found.top(k=3)
+    assert_array_equal(np.abs(largest.values), np.sort(np.abs(found.values[0, :, 0]))[::-1][:3])
+    assert_allclose(found.values[0, np.searchsorted(found.support, largest.rows), 0], largest.values)
     assert repr(found) == "Contributions(1 samples, 18 training measures, 1 problem)"
 
 

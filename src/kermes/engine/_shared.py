@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .._atomic import whole
 from .._typing import AnyArray, IndexArray
 from ..divergences import Divergence, Tile
 from ..exceptions import StoreError
@@ -161,9 +162,8 @@ class SharedKeeper(MemoryKeeper):
         slot_of = self._slot_of[0]
         rows = np.flatnonzero(slot_of >= 0)
         rows = rows[np.argsort(slot_of[rows])]
-        temporary = self._folder / "index.tmp"
-        np.concatenate([[len(self.arrays["values"])], rows]).astype(np.int64).tofile(temporary)
-        os.replace(temporary, self._folder / "index")  # all or nothing
+        with whole(self._folder / "index") as temporary:
+            np.concatenate([[len(self.arrays["values"])], rows]).astype(np.int64).tofile(temporary)
         self._stored = len(rows)
 
     def _mapped(self, side: int) -> dict[str, AnyArray]:

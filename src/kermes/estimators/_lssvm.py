@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, positive
@@ -17,9 +15,9 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from . import _solve
-from ._multiclass import SCHEMES, CodedClassifier, code_words, decode
+from ._multiclass import CodedClassifier
 
-__all__ = ["LSSVMClassifier", "LSSVMRegressor", "check_solver", "encode_labels"]
+__all__ = ["LSSVMClassifier", "LSSVMRegressor", "check_solver"]
 
 
 class _LSSVM(KernelEstimator):
@@ -48,22 +46,35 @@ class _LSSVM(KernelEstimator):
         F = self.features_.set_output(transform="default").fit_transform(self.X_fit_)
         self.coef_, self.intercept_ = self._solve(_solve.primal, F)
 
-    def _solve(self, method: Any, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _solve(self, method: _solve.Solver, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve all columns at once if they share their samples, one after the other if not."""
         if self._shared:
-            coef, intercept = method(matrix, self._targets, self._ridge)
-            return coef, intercept
-        dual = self.solver == "dual"
-        coef, intercept = np.zeros((matrix.shape[1], self._targets.shape[1])), np.empty(self._targets.shape[1])
-        for p, rows in self._problems():
-            of_rows = matrix[np.ix_(rows, rows)] if dual else matrix[rows]
-            found, level = method(of_rows, self._targets[rows, p : p + 1], self._ridge[rows])
-            coef[rows if dual else slice(None), p], intercept[p] = found[:, 0], level[0]
-        return coef, intercept
+            return method(matrix, self._targets, self._ridge)
+        machines = [_solve.binary(method, matrix, target, self._ridge) for target in self._targets.T]
+        return np.column_stack([coef for coef, _ in machines]), np.array([intercept for _, intercept in machines])
 
-    def _problems(self) -> Iterator[tuple[int, IndexArray]]:
-        """Yield the number and the rows of each binary problem."""
-        return ((p, np.flatnonzero(column)) for p, column in enumerate(self._targets.T))
+    def terms(self, X: Any) -> tuple[FloatArray, IndexArray]:
+        r"""Return the terms of the outputs: with the intercept they add up to them.
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+
+        Returns
+        -------
+        terms : ndarray of shape (len(X), n_terms, n_machines)
+            :math:`\alpha_i k(x, x_i)`; a primal machine is such a sum over its core samples.
+        rows : ndarray of shape (n_terms,)
+            The row of each :math:`x_i` in the training set.
+        """
+        check_is_fitted(self)
+        samples = self._read(X, reset=False)
+        if self.solver == "dual":
+            return self._gram(samples)[:, :, np.newaxis] * self.dual_coef_, self.support_
+        core = self.features_.support_
+        rows = self.support_[core]
+        K = np.asarray(samples)[:, rows] if self._precomputed else self.kernel_(samples, self.X_fit_[core])
+        return K[:, :, np.newaxis] * (self.features_.components_.T @ self.coef_), rows
 
     def _outputs(self, X: Any) -> FloatArray:
         """Return the output of each machine at each sample, (len(X), n_machines)."""
@@ -88,10 +99,9 @@ class _LSSVM(KernelEstimator):
         if self._shared:
             return _solve.dual_leave_one_out(K, self._targets, self._ridge)
         outputs: FloatArray = K @ self.dual_coef_ + self.intercept_
-        for p, rows in self._problems():
-            left_out = _solve.dual_leave_one_out(
-                K[np.ix_(rows, rows)], self._targets[rows, p : p + 1], self._ridge[rows]
-            )
+        for p, target in enumerate(self._targets.T):
+            rows = np.flatnonzero(target)
+            left_out = _solve.dual_leave_one_out(K[np.ix_(rows, rows)], target[rows, np.newaxis], self._ridge[rows])
             outputs[rows, p] = left_out[:, 0]
         return outputs
 
@@ -191,13 +201,10 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         sample_weight : array of shape (n,), optional
             Multiplies gamma for each sample: :math:`1 / (\gamma s_i)` on the diagonal. 0 leaves a sample out.
         """
-        choice(self.multiclass, "multiclass", SCHEMES)
         samples, y = self._read_labelled(X, y, numeric=False)
         weights = _read_weights(sample_weight, len(y))
-        self.classes_, labels = encode_labels(y, weights > 0, type(self).__name__)
-        self.codes_ = code_words(len(self.classes_), self.multiclass)
-        shared = bool(self.codes_.all())
-        self._fit_machines(samples, self.codes_[labels], weights, shared)
+        labels = self._encode(y, weights > 0)
+        self._fit_machines(samples, self.codes_[labels], weights, shared=bool(self.codes_.all()))
         self._labels = labels[self.support_]
         return self
 
@@ -210,7 +217,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
 
         Exact and in closed form, at about the cost of a second fit. The kernel stays as it is.
         """
-        return decode(self._leave_one_out(), self.codes_, self.multiclass)
+        return self.combine(self._leave_one_out())
 
     def loo_predict(self) -> AnyArray:
         """Return the label predicted for each training sample by the machines trained without it (dual)."""
@@ -315,18 +322,6 @@ def check_solver(solver: str, n_core: int | None) -> None:
         raise InvalidParameterError(
             f"`n_core` must be None with solver='dual', which uses all samples; got {n_core!r}. Use solver='primal'."
         )
-
-
-def encode_labels(y: AnyArray, used: AnyArray, who: str) -> tuple[AnyArray, IndexArray]:
-    """Return the classes among the samples in use, and the class number of every sample."""
-    check_classification_targets(y)
-    classes = np.unique(y[used])
-    if len(classes) < 2:
-        raise UnsuitableDataError(
-            f"{who} needs samples of at least two classes; `y` holds one class only, {classes[0]!s}. Add samples of "
-            "another class."
-        )
-    return classes, np.searchsorted(classes, y).clip(max=len(classes) - 1)
 
 
 def _read_weights(sample_weight: Any, n: int) -> FloatArray:

@@ -14,7 +14,6 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from .._checks import choice
 from .._estimator import KernelEstimator
 from .._typing import FloatArray, IndexArray
 from ..core import eigenvalues as laws
@@ -23,8 +22,8 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features._kernel import draw_core, feature_map, warn_negative_mass
 from ..measures import Measures
 from . import _solve
-from ._lssvm import check_solver, encode_labels
-from ._multiclass import SCHEMES, CodedClassifier, code_words
+from ._lssvm import check_solver
+from ._multiclass import CodedClassifier
 
 __all__ = ["LSSVMClassifierCV"]
 
@@ -158,8 +157,24 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             outputs[:, problems] = view(samples) @ coef + self.intercept_[problems]
         return outputs
 
+    def terms(self, X: Any) -> tuple[FloatArray, IndexArray]:
+        """Return the terms of the outputs and the rows of their training samples, as ``LSSVMClassifier.terms`` (dual).
+
+        Parameters
+        ----------
+        X : Measures, or anything ``as_measures`` takes
+        """
+        check_is_fitted(self)
+        if self.solver != "dual":
+            raise InvalidParameterError("the terms of an LSSVMClassifierCV exist for solver='dual' only.")
+        samples = self._read(X, reset=False)
+        assert isinstance(samples, Measures)
+        values = np.empty((len(samples), len(self.support_), len(self.intercept_)))
+        for view, problems, coef in self._machines:
+            values[:, :, problems] = view(samples)[:, :, np.newaxis] * coef
+        return values, self.support_
+
     def _start(self, X: Any, y: Any) -> tuple[Measures, IndexArray]:
-        choice(self.multiclass, "multiclass", SCHEMES)
         check_solver(self.solver, self.n_core)
         if self._precomputed:
             raise InvalidParameterError(
@@ -168,8 +183,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             )
         samples, y = self._read_labelled(X, y, numeric=False)
         assert isinstance(samples, Measures)
-        self.classes_, labels = encode_labels(y, np.ones(len(y), dtype=bool), type(self).__name__)
-        self.codes_ = code_words(len(self.classes_), self.multiclass)
+        labels = self._encode(y, np.ones(len(y), dtype=bool))
         self._bind(samples, np.arange(len(samples)))
         # One draw of the core samples for all length scales, whatever kind of random state was given.
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -262,23 +276,17 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
 
     def _refit(self, X: Measures, targets: FloatArray) -> None:
         """Fit every problem at its own length scale and gamma; problems of one length scale share its Gram matrix."""
+        method = _solve.dual if self.solver == "dual" else _solve.primal
         self.intercept_ = np.empty(targets.shape[1])
         self._machines: list[tuple[_Map, IndexArray, FloatArray]] = []
         for scale in np.unique(self.length_scale_):
             view = self._view(X, scale)
             matrix = self._training_rows(view, X)
             problems = np.flatnonzero(self.length_scale_ == scale)
-            coef = np.zeros((matrix.shape[1], len(problems)))
+            coef = np.empty((matrix.shape[1], len(problems)))
             for column, p in enumerate(problems):
-                rows = np.flatnonzero(targets[:, p])
-                y, ridge = targets[rows, p : p + 1], np.full(len(rows), 1.0 / self.gamma_[p])
-                if self.solver == "dual":
-                    found, intercept = _solve.dual(matrix[np.ix_(rows, rows)], y, ridge)
-                    coef[rows, column] = found[:, 0]
-                else:
-                    found, intercept = _solve.primal(matrix[rows], y, ridge)
-                    coef[:, column] = found[:, 0]
-                self.intercept_[p] = intercept[0]
+                ridge = np.full(len(targets), 1.0 / self.gamma_[p])
+                coef[:, column], self.intercept_[p] = _solve.binary(method, matrix, targets[:, p], ridge)
             self._machines.append((view, problems, coef))
         if self.solver == "primal":
             warn_negative_mass(max(view.negative_mass for view, _, _ in self._machines))

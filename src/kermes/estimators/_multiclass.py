@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import AnyArray, FloatArray
+from .._checks import choice
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..exceptions import UnsuitableDataError
 
-__all__ = ["SCHEMES", "CodedClassifier", "code_words", "decode"]
+__all__ = ["CodedClassifier", "code_words", "decode"]
 
 SCHEMES = ("ovo", "ovr")
 
@@ -22,6 +25,22 @@ class CodedClassifier(ClassifierMixin):
     codes_: FloatArray
     multiclass: str
 
+    def _set_classes(self, classes: AnyArray) -> None:
+        """Set ``classes_`` and ``codes_``."""
+        choice(self.multiclass, "multiclass", SCHEMES)
+        if len(classes) < 2:
+            raise UnsuitableDataError(
+                f"{type(self).__name__} needs samples of at least two classes; `y` holds one class only, "
+                f"{classes[0]!s}. Add samples of another class."
+            )
+        self.classes_, self.codes_ = classes, code_words(len(classes), self.multiclass)
+
+    def _encode(self, y: AnyArray, used: AnyArray) -> IndexArray:
+        """Set the classes to those of the samples in use, and return the class number of every sample."""
+        check_classification_targets(y)
+        self._set_classes(np.unique(y[used]))
+        return np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+
     @abstractmethod
     def binary_decisions(self, X: Any) -> FloatArray:
         """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
@@ -31,7 +50,10 @@ class CodedClassifier(ClassifierMixin):
 
         One-versus-one scores are the number of won problems plus a term in (-1/3, 1/3) that breaks ties by margins.
         """
-        outputs = self.binary_decisions(X)
+        return self.combine(self.binary_decisions(X))
+
+    def combine(self, outputs: FloatArray) -> FloatArray:
+        """Return the scores of ``decision_function`` for outputs of the binary machines, (n, n_problems)."""
         return decode(outputs, self.codes_, self.multiclass)
 
     def predict(self, X: Any) -> AnyArray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, solve
@@ -16,7 +16,20 @@ from .._linalg import eigh
 from .._typing import FloatArray
 from ..exceptions import IllConditionedWarning, NumericalError
 
-__all__ = ["DualFactor", "Path", "PrimalFactor", "dual", "dual_leave_one_out", "from_moments", "primal"]
+__all__ = [
+    "DualFactor",
+    "Path",
+    "PrimalFactor",
+    "Solver",
+    "binary",
+    "dual",
+    "dual_leave_one_out",
+    "from_moments",
+    "primal",
+]
+
+#: (matrix, targets, ridge) -> coefficients, intercepts
+Solver: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def dual(K: FloatArray, targets: FloatArray, ridge: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -67,6 +80,22 @@ def from_moments(
     factor = _cholesky(A)
     w = _solve_symmetric(A, rhs) if factor is None else cho_solve(factor, rhs)
     return w, level - mean @ w
+
+
+def binary(method: Solver, matrix: FloatArray, target: FloatArray, ridge: FloatArray) -> tuple[FloatArray, float]:
+    """Return coefficients and intercept of the machine of one target (n,), where 0 means that a sample takes no part.
+
+    ``method`` is :func:`dual` with the Gram matrix, whose coefficients of other samples are 0, or :func:`primal` with
+    the features.
+    """
+    rows = np.flatnonzero(target)
+    if method is primal:
+        coef, intercept = primal(matrix[rows], target[rows, np.newaxis], ridge[rows])
+        return coef[:, 0], float(intercept[0])
+    alpha, intercept = dual(matrix[np.ix_(rows, rows)], target[rows, np.newaxis], ridge[rows])
+    coef = np.zeros(len(target))
+    coef[rows] = alpha[:, 0]
+    return coef, float(intercept[0])
 
 
 class DualFactor:

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._checks import choice, integer, positive
-from .._estimator import MeasureEstimator, holds_measures
+from .._checks import integer, positive
+from .._estimator import MeasureEstimator
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from ..measures import Measures, chunks
 from . import _solve
 from ._moments import Moments
-from ._multiclass import SCHEMES, CodedClassifier, code_words
+from ._multiclass import CodedClassifier
 
 __all__ = ["StreamingLSSVMClassifier", "StreamingLSSVMRegressor"]
 
@@ -74,18 +73,6 @@ class _Streaming(MeasureEstimator, ABC):
 
     def _features_of(self, X: Measures) -> FloatArray:
         return np.asarray(self.features_.transform(X), dtype=np.float64)
-
-    def _read_labelled(self, X: Any, y: Any, *, reset: bool, numeric: bool) -> tuple[Measures, AnyArray]:
-        if not holds_measures(X):
-            array, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
-            return self._read_measures(array, reset=False), y
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        measures, y = self._read_measures(X, reset=reset), column_or_1d(y, warn=True)
-        if numeric:
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(measures, y)
-        return measures, y
 
 
 class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
@@ -190,15 +177,9 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         return self._outputs(X)
 
     def _begin(self, X: Measures, classes: AnyArray) -> None:
-        choice(self.multiclass, "multiclass", SCHEMES)
         positive(self.gamma, "gamma")
-        if len(classes) < 2:
-            raise UnsuitableDataError(
-                f"{type(self).__name__} needs samples of at least two classes; `y` holds one class only, "
-                f"{classes[0]!s}. Add samples of another class."
-            )
+        self._set_classes(classes)
         n_features = self._start(X)
-        self.classes_, self.codes_ = classes, code_words(len(classes), self.multiclass)
         self._moments = [Moments(n_features) for _ in classes]
 
     def _add(self, X: Measures, y: AnyArray) -> StreamingLSSVMClassifier:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from .._atomic import whole
 from ._data import Data, is_table, read, write
 
-__all__ = ["Data", "is_table", "read", "write"]
+__all__ = ["Data", "is_table", "read", "whole", "write"]

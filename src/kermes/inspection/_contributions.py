@@ -1,4 +1,4 @@
-"""Which training measures speak for a prediction."""
+"""Which training measures a prediction comes from."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import integer
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
-from ..estimators._multiclass import decode
 from ..exceptions import InvalidParameterError
 from ..measures import Measure
 
-__all__ = ["Contributions", "Speakers", "contributions"]
+__all__ = ["Contributions", "Largest", "contributions"]
 
 
-class Speakers(NamedTuple):
-    """Training measures that speak for or against, the loudest first: ``rows`` (k,) and signed ``values`` (k,)."""
+class Largest(NamedTuple):
+    """The largest contributions, of either sign: training ``rows`` (k,) and signed ``values`` (k,), largest first."""
 
     rows: IndexArray
     values: FloatArray
@@ -32,7 +31,7 @@ class Contributions:
     Parameters
     ----------
     values : ndarray of shape (n, n_support, n_problems)
-        The terms :math:`\alpha_i k(x, x_i)`: positive ones speak for the positive class of the problem (or for a
+        The terms :math:`\alpha_i k(x, x_i)`: positive ones count for the positive class of the problem (or for a
         larger value in regression), negative ones against it.
     intercept : ndarray of shape (n_problems,)
     support : ndarray of shape (n_support,)
@@ -54,7 +53,7 @@ class Contributions:
         """The outputs of the machines, (n, n_problems): the sums of the terms, and the intercepts."""
         return np.asarray(self.values.sum(axis=1) + self.intercept)
 
-    def top(self, sample: int = 0, k: int = 5, problem: int | None = None) -> Speakers:
+    def top(self, sample: int = 0, k: int = 5, problem: int | None = None) -> Largest:
         """Return the k training measures with the largest terms, of either sign, for one sample.
 
         ``problem`` is the number of the binary problem; by default the one that decided.
@@ -62,7 +61,7 @@ class Contributions:
         problem = int(self.winners[sample]) if problem is None else problem
         terms = self.values[sample, :, problem]
         order = np.argsort(-np.abs(terms), kind="stable")[: integer(k, "k", low=1)]
-        return Speakers(self.support[order], terms[order])
+        return Largest(self.support[order], terms[order])
 
     def __repr__(self) -> str:
         n, m, p = self.values.shape
@@ -114,35 +113,12 @@ def contributions(model: Any, X: Any) -> Contributions:
         )
     check_is_fitted(model)
     samples = [X] if isinstance(X, Measure) else X
-    values, support = _machines(model, samples) if isinstance(model, LSSVMClassifierCV) else _terms(model, samples)
+    values, support = model.terms(samples)
     intercept = np.asarray(model.intercept_)
     if isinstance(model, LSSVMRegressor):
         return Contributions(values, intercept, support, [(None, None)], np.zeros(len(values), dtype=np.int64))
-    winners = _deciding(values.sum(axis=1) + intercept, model.codes_, model.multiclass)
+    winners = _deciding(model.combine(values.sum(axis=1) + intercept), model.codes_)
     return Contributions(values, intercept, support, _names(model.classes_, model.codes_), winners)
-
-
-def _terms(model: Any, X: Any) -> tuple[FloatArray, IndexArray]:
-    """Return the terms of a dual machine, or of a primal one by its features' expansion in the core samples."""
-    samples = model._read(X, reset=False)
-    if model.solver == "dual":
-        return model._gram(samples)[:, :, None] * model.dual_coef_, model.support_
-    features = model.features_
-    if model._precomputed:
-        samples = np.asarray(samples)[:, model.support_]
-    coefficients = features.components_.T @ model.coef_
-    return features._gram(samples)[:, :, None] * coefficients, model.support_[features.support_]
-
-
-def _machines(model: Any, X: Any) -> tuple[FloatArray, IndexArray]:
-    """Return the terms of machines with a length scale each."""
-    if model.solver != "dual":
-        raise InvalidParameterError("`model` must have solver='dual' to tell contributions of an LSSVMClassifierCV.")
-    samples = model._read(X, reset=False)
-    values = np.empty((len(samples), len(model.support_), len(model.intercept_)))
-    for view, problems, coefficients in model._machines:
-        values[:, :, problems] = view(samples)[:, :, None] * coefficients
-    return values, model.support_
 
 
 def _names(classes: AnyArray, codes: FloatArray) -> list[tuple[Any, Any]]:
@@ -154,11 +130,11 @@ def _names(classes: AnyArray, codes: FloatArray) -> list[tuple[Any, Any]]:
     return [(one(column < 0), one(column > 0)) for column in codes.T]
 
 
-def _deciding(outputs: FloatArray, codes: FloatArray, scheme: str) -> IndexArray:
+def _deciding(scores: FloatArray, codes: FloatArray) -> IndexArray:
     """Return the problem that has the winner on one side and the second best class on the other."""
     if len(codes) == 2:
-        return np.zeros(len(outputs), dtype=np.int64)
-    best = np.argsort(-decode(outputs, codes, scheme), axis=1, kind="stable")[:, :2]
+        return np.zeros(len(scores), dtype=np.int64)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :2]
     apart = codes[best[:, 0]] * codes[best[:, 1]]  # -1 where the problem separates them
     # One-versus-rest separates them twice; the winner's own machine, where it is positive, is meant.
     return np.asarray((apart - 0.5 * (codes[best[:, 0]] > 0)).argmin(axis=1), dtype=np.int64)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..files import whole
 
 __all__ = [
     "AnyArray",
@@ -31,7 +31,6 @@ __all__ = [
     "flat",
     "off",
     "save_figure",
-    "written_whole",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -190,19 +189,8 @@ def off(found: dict[str, float], known: dict[str, float], tolerance: float, unit
     ]
 
 
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Yield a path beside ``path`` that takes its place at the end: an interruption leaves the old file or none."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        yield fresh
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
 def _write_json(path: Path, content: Any) -> None:
-    with written_whole(path) as fresh:
+    with whole(path) as fresh:
         fresh.write_text(json.dumps(content, indent=1))
 
 

@@ -1,4 +1,4 @@
-"""Which training measures speak for a prediction."""
+"""Which training measures a prediction comes from."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ContributionsDisplay(Display):
     def from_estimator(
         cls, model: Any, x: Any, names: Sequence[Any] | AnyArray | None = None, k: int = 8, ax: Any = None
     ) -> ContributionsDisplay:
-        """Draw what speaks for the prediction of one measure.
+        """Draw the contributions to the prediction of one measure.
 
         Parameters
         ----------

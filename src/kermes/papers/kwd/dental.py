@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import track
 
 from ...exceptions import InvalidParameterError, KermesError
-from .._paper import AnyArray, FloatArray, written_whole
+from ...files import whole
+from .._paper import AnyArray, FloatArray
 from .phantom import BOTTOM, FIELD, TOP, Head, draw_head, paint_slice
 from .scanner import reconstruct
 from .teeth import draw_restoration
@@ -191,5 +192,5 @@ def _read(path: Path) -> Slices | None:
 
 
 def _write(path: Path, slices: Slices) -> None:
-    with written_whole(path) as fresh, open(fresh, "wb") as file:
+    with whole(path) as fresh, open(fresh, "wb") as file:
         np.savez_compressed(file, images=slices.images, noisy=slices.noisy, scan=slices.scan, level=slices.level)
