@@ -1,8 +1,8 @@
 """Squared distances between weight vectors on one support, with their gradients in the first one.
 
-``Squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k); ``Squares.gradients(A, B)``
-are (n, k, m). Transport costs are convex in the weights, with kinks; there a gradient is one of their subgradients.
-Gradients are defined up to a constant, since weights add up to 1.
+``squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k);
+``squares.with_gradients(A, B)`` are they and their gradients, (n, k, m). Transport costs are convex in the weights, with
+kinks; there a gradient is one of their subgradients. Gradients are defined up to a constant, since weights add up to 1.
 """
 
 from __future__ import annotations
@@ -33,12 +33,8 @@ class Squares(ABC):
         """Return the squared distances (n, k)."""
 
     @abstractmethod
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return their gradients in the rows of A, (n, k, m)."""
-
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return both."""
-        return self(A, B), self.gradients(A, B)
+        """Return them and their gradients in the rows of A, (n, k, m)."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +48,9 @@ class EuclideanSquares(Squares):
         root = np.sqrt(self.scale)
         return np.asarray(cdist(A * root, B * root, "sqeuclidean"))
 
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return ``2 scale (a - b)``."""
-        return 2.0 * self.scale * (A[:, None] - B[None])
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is ``2 scale (a - b)``."""
+        return self(A, B), 2.0 * self.scale * (A[:, None] - B[None])
 
 
 @dataclass(frozen=True)
@@ -67,9 +63,9 @@ class UniformSquares(Squares):
         """Return the squared distances (n, k)."""
         return np.asarray(0.5 * self.c * cdist(A, B, "cityblock"))
 
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return ``c/2 sign(a - b)``, 0 where the weights are equal."""
-        return 0.5 * self.c * np.sign(A[:, None] - B[None])
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is ``c/2 sign(a - b)``, 0 where the weights are equal."""
+        return self(A, B), 0.5 * self.c * np.sign(A[:, None] - B[None])
 
 
 @dataclass(frozen=True)
@@ -82,8 +78,8 @@ class LineSquares(Squares):
         """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2), A, B, self.z)
 
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the derivatives of the integral of (Q_a - Q_b)^2 over (0, 1), through the cumulative weights.
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is that of the integral of (Q_a - Q_b)^2 over (0, 1), through the cumulative weights.
 
         Q_a is z_i between the cumulative weights F_{i-1} and F_i of a, so that F_i moves the integral by
         (z_i - q)^2 - (z_{i+1} - q)^2, with q = Q_b(F_i); a weight moves all cumulative ones from its own on.
@@ -97,7 +93,7 @@ class LineSquares(Squares):
             q = z[np.searchsorted(levels, F)]
             moved = (z[:-1] - q) ** 2 - (z[1:] - q) ** 2
             out[:, j, order[:-1]] = np.cumsum(moved[:, ::-1], axis=1)[:, ::-1]
-        return out
+        return self(A, B), out
 
 
 @dataclass(frozen=True)
@@ -109,10 +105,6 @@ class MatrixSquares(Squares):
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
-
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the optimal potentials of the first measure."""
-        return self.with_gradients(A, B)[1]
 
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both from one linear program for each pair.

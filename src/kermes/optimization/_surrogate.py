@@ -234,10 +234,6 @@ class _Scaled(Squares):
         """Return the squared distances (n, k)."""
         return self.factor * self.squares(A, B)
 
-    def gradients(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return their gradients in the rows of A, (n, k, m)."""
-        return self.factor * self.squares.gradients(A, B)
-
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return both."""
         values, gradients = self.squares.with_gradients(A, B)
