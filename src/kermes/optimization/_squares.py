@@ -1,8 +1,9 @@
 """Squared distances between weight vectors on one support, with their gradients in the first one.
 
 ``squares(A, B)`` are the distances of the rows of A (n, m) and B (k, m), an array (n, k);
-``squares.with_gradients(A, B)`` are they and their gradients, (n, k, m). Transport costs are convex in the weights, with
-kinks; there a gradient is one of their subgradients. Gradients are defined up to a constant, since weights add up to 1.
+``squares.with_gradients(A, B)`` are they and their gradients, (n, k, m). Transport costs are convex in the weights,
+with kinks; there a gradient is one of their subgradients. Gradients are defined up to a constant, since weights add up
+to 1.
 """
 
 from __future__ import annotations
