@@ -25,17 +25,11 @@ GROUNDS = {
     "polynomial": ground.Polynomial,
     "laplacian": ground.Laplacian,
 }
-COSTS = {
-    "euclidean": ground.Euclidean,
-    "sqeuclidean": ground.SqEuclidean,
-    "binary": ground.Binary,
-    "torus": ground.Torus,
-}
 #: Parameters that are objects, with the names of those objects.
 OBJECTS: dict[str, dict[str, Any]] = {
     "ground": GROUNDS,
     "smoothing": {"gaussian": ground.Gaussian},
-    "cost": COSTS,
+    "cost": ground.COSTS,
 }
 #: What turns a distance into a kernel: exp(-(d / length_scale)^power / 2), or exp(-t d^2) of a Jensen difference.
 PROFILE = ("length_scale", "power", "t", "normalized")

@@ -12,10 +12,11 @@ Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`
 from __future__ import annotations
 
 from ._base import Ground
-from ._costs import Binary, Cost, CostFunction, Euclidean, Matrix, Metric, SqEuclidean, Torus, as_cost
+from ._costs import COSTS, Binary, Cost, CostFunction, Euclidean, Matrix, Metric, SqEuclidean, Torus, as_cost
 from ._kernels import Gaussian, KernelFunction, Laplacian, Linear, PointKernel, Polynomial, as_point_kernel
 
 __all__ = [
+    "COSTS",
     "Binary",
     "Cost",
     "CostFunction",

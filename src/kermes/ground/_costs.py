@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,18 @@ from ..core import ground_codes as codes
 from ..exceptions import InvalidParameterError
 from ._base import Ground, apply, symmetric
 
-__all__ = ["Binary", "Cost", "CostFunction", "Euclidean", "Matrix", "Metric", "SqEuclidean", "Torus", "as_cost"]
+__all__ = [
+    "COSTS",
+    "Binary",
+    "Cost",
+    "CostFunction",
+    "Euclidean",
+    "Matrix",
+    "Metric",
+    "SqEuclidean",
+    "Torus",
+    "as_cost",
+]
 
 
 class Cost(Ground):
@@ -295,14 +307,16 @@ class CostFunction(Cost):
         return apply(self.function, x, y)  # type: ignore[no-any-return]
 
 
-_BY_NAME: dict[str, type[Cost]] = {
+#: SciPy's distances of two vectors alone, whatever the data.
+_SCIPY = ("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "hamming", "jensenshannon")
+#: What makes the cost of a name, with defaults for its parameters.
+COSTS: dict[str, Callable[..., Cost]] = {
     "euclidean": Euclidean,
     "sqeuclidean": SqEuclidean,
     "binary": Binary,
     "torus": Torus,
+    **{name: partial(Metric, name) for name in _SCIPY},
 }
-#: SciPy's distances of two vectors alone, whatever the data.
-_SCIPY = ("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "hamming", "jensenshannon")
 
 
 def as_cost(cost: Any) -> Cost:
@@ -313,5 +327,4 @@ def as_cost(cost: Any) -> Cost:
         return Matrix(cost)
     if callable(cost) and not isinstance(cost, (Ground, type)):
         return CostFunction(cost)
-    name = choice(cost, "cost", [*_BY_NAME, *_SCIPY])
-    return Metric(name) if name in _SCIPY else _BY_NAME[name]()
+    return COSTS[choice(cost, "cost", COSTS)]()
