@@ -88,12 +88,13 @@ class MemoryKeeper:
 
     def put(self, left: IndexArray, right: IndexArray, tile: Tile) -> None:
         """Keep finished pairs of slots; called from any thread."""
+        place, mirrored = np.ix_(left, right), np.ix_(right, left)
         with self._writing:
             for name, array in self.arrays.items():
                 block = getattr(tile, name)
-                array[np.ix_(left, right)] = block
+                array[place] = block
                 if self.symmetric:
-                    array[np.ix_(right, left)] = block.T
+                    array[mirrored] = block.T
 
     def read(self, left: IndexArray, right: IndexArray) -> Tile:
         """Return fresh arrays of the pairs of slots."""

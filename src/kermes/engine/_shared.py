@@ -54,18 +54,19 @@ def shared_keeper(divergence: Divergence, X: Measures, n_rows: int, limit: int) 
     origin = X._root.origin
     if origin is None:
         return None
+    in_child = multiprocessing.parent_process() is not None
+    if not in_child and not _session(origin.process).exists():
+        return None
     folder = _folder(divergence, origin)
     if folder is None:
         return None
+    exists = folder.exists()
+    if not exists and not (in_child and _alive(origin.process)):
+        return None
     keeper = SharedKeeper(folder, origin, divergence.estimates_error)
-    if not folder.exists():
-        need = keeper.pair_bytes * n_rows * n_rows
-        in_child = multiprocessing.parent_process() is not None
-        if not in_child or need > limit or not _alive(origin.process):
-            return None
-        if 2 * need > shutil.disk_usage(folder.parent.parent).free:
-            return None
-    return keeper
+    need = keeper.pair_bytes * n_rows * n_rows
+    room = exists or (need <= limit and 2 * need <= shutil.disk_usage(folder.parent.parent).free)
+    return keeper if room else None
 
 
 def publish(divergence: Divergence, X: Measures, tile: Tile) -> bool:

@@ -88,7 +88,7 @@ class Packed:
             raise InvalidMeasureError("stored measures are damaged: their arrays do not fit together.")
 
     def identify(self) -> Origin | None:
-        """Return what other processes know these measures as, from now on; None where none may be told.
+        """Return what other processes know these measures as, from now on; None in a process that has no name.
 
         A process that was started by another one keeps the names it was sent; any other one gives names of its own to
         measures of which it does not have the root.
