@@ -44,7 +44,7 @@ EDGES = {
     "datasets": {"measures"},
     "definiteness": {"_linalg", "core"},
     "divergences": {"_frozen", "core", "ground", "measures"},
-    "engine": {"_linalg", "core", "divergences", "measures"},
+    "engine": {"_atomic", "_linalg", "core", "divergences", "measures"},
     "estimators": {
         "_estimator",
         "_linalg",
