@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import tile_core
+from .jit import inline_core, tile_core
 
 
 @tile_core
@@ -113,7 +113,7 @@ def forward(A, inverse, start, stop, z):
     return total
 
 
-@tile_core
+@inline_core
 def padded(size):
     """Return the size rounded up to a multiple of four."""
     return (size + 3) // 4 * 4

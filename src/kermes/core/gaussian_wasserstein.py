@@ -53,8 +53,15 @@ def rotate(x, y, n, cosine, sine):
 
 
 @tile_core
-def nuclear_norm(V, squares, p, q):
-    """Return the sum of the singular values of V (p, q), which is overwritten, and whether it converged."""
+def nuclear_norm(V, squares, p, columns):
+    """Return the sum of the singular values of V (p, columns) and whether it converged.
+
+    V is overwritten, up to a multiple of 4 columns, which are filled with zeros.
+    """
+    q = padded(columns)
+    for i in range(p):
+        for k in range(columns, q):
+            V[i, k] = 0.0
     converged = False
     for _ in range(SWEEPS):
         if converged:
@@ -98,15 +105,6 @@ def inner_products(A, i, B, j, V):
 
 
 @tile_core
-def coupling(V, squares, p, q):
-    """Return the nuclear norm of V (p, q) and whether it converged; rows are padded with zeros to a multiple of 4."""
-    for a in range(p):
-        for b in range(q, padded(q)):
-            V[a, b] = 0.0
-    return nuclear_norm(V, squares, p, padded(q))
-
-
-@tile_core
 def features_tile(A, rows, B, cols, triangle, out, status):
     """out[i, j] = |m - m'|^2 + tr S + tr S' - 2 |F G'|_* from explicit ``CovarianceFactors``."""
     side = max(longest(A.offsets, rows), longest(B.offsets, cols)) + 3
@@ -122,10 +120,9 @@ def features_tile(A, rows, B, cols, triangle, out, status):
                 gap += (A.means[row, k] - B.means[col, k]) ** 2
             if p <= q:  # the smaller side are the rows to rotate
                 inner_products(A, row, B, col, V)
-                norm, converged = coupling(V, squares, p, q)
             else:
                 inner_products(B, col, A, row, V)
-                norm, converged = coupling(V, squares, q, p)
+            norm, converged = nuclear_norm(V, squares, min(p, q), max(p, q))
             out[i, j] = gap + A.traces[row] + B.traces[col] - 2.0 * norm
             status[i, j] = OK if converged else UNCONVERGED
 
@@ -143,10 +140,9 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out, status):
             q = B.offsets[col + 1] - B.offsets[col]
             if p <= q:  # the smaller side are the rows to rotate
                 inner = centred_block(ground, A, row, B, col, V, u, v)
-                norm, converged = coupling(V, squares, p, q)
             else:
                 inner = centred_block(ground, B, col, A, row, V, u, v)
-                norm, converged = coupling(V, squares, q, p)
+            norm, converged = nuclear_norm(V, squares, min(p, q), max(p, q))
             gap = A.norms[row] + B.norms[col] - 2.0 * inner
             out[i, j] = gap + A.traces[row] + B.traces[col] - 2.0 * norm
             status[i, j] = OK if converged else UNCONVERGED

@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from .exp import exp
 from .ground_codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, LINEAR, POLYNOMIAL, TORUS
-from .jit import tile_core, uncached_core
+from .jit import inline_core, tile_core, uncached_core
 
 #: In place of a code: values are looked up in a table by the numbers of the points.
 TABLE = -1
@@ -119,7 +119,7 @@ def kernel_row(code, params, x, i, y, start, stop, out):
             out[j] = exp(-params[0] * out[j])
 
 
-@tile_core
+@inline_core
 def values_row(ground, A, a, B, start, stop, out):
     """out[b] = k(x_a, y_(start + b)) between atoms of A and B: computed, or read from the table of the ground."""
     if ground.code == TABLE:
@@ -130,7 +130,7 @@ def values_row(ground, A, a, B, start, stop, out):
         kernel_row(ground.code, ground.params, A.coordinates, a, B.coordinates, start, stop, out)
 
 
-@tile_core
+@inline_core
 def longest(offsets, rows):
     """Return the largest number of atoms among the measures ``rows``, at least 1."""
     size = 1
