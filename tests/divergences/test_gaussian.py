@@ -137,7 +137,9 @@ def test_nuclear_norm(shape):
     for scale in (1.0, 1e-8, 1e8):
         graded = scale * rng.normal(size=shape) * np.geomspace(1.0, 1e-12, shape[1])
         for M in (graded, np.zeros(shape), np.ones(shape), scale * np.eye(*shape)):
-            norm, converged = nuclear_norm(np.pad(M, [(0, 0), (0, 3)], constant_values=np.nan), np.empty(shape[0]), *shape)
+            norm, converged = nuclear_norm(
+                np.pad(M, [(0, 0), (0, 3)], constant_values=np.nan), np.empty(shape[0]), *shape
+            )
             assert converged
             assert_allclose(norm, np.linalg.svd(M, compute_uv=False).sum(), rtol=1e-11)
 
