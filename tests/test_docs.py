@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kermes.estimators.expected_failures import EXPECTED_FAILURES
 from numpy.testing import assert_allclose
 
 import kermes
+from kermes.estimators._expected_failures import EXPECTED_FAILURES
 
 MODULES = sorted(
     module.name
