@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
+from ._anisotropic import AnisotropicWasserstein
 from ._base import MeasureKernel
+from ._bhattacharyya import Bhattacharyya
+from ._bumps import Bumps
+from ._entropy import Entropy
 from ._equivalence import inverse_squared_rho
-from .anisotropic import AnisotropicWasserstein
-from .bhattacharyya import Bhattacharyya
-from .bumps import Bumps
-from .entropy import Entropy
-from .exponential import Exponential
-from .mass_weighted import MassWeighted
-from .mixture import SemigroupMixture
-from .semigroup import IGV, Semigroup
+from ._exponential import Exponential
+from ._mass_weighted import MassWeighted
+from ._mixture import SemigroupMixture
+from ._semigroup import IGV, Semigroup
 
 __all__ = [
     "IGV",

@@ -11,7 +11,8 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from .._frozen import HoldsFrozen, with_inner
 from .._typing import FloatArray
-from ..engine import DEFAULT, Engine
+from ..divergences import Divergence
+from ..engine import Engine, pairwise
 from ..measures import Measures, as_measures
 
 __all__ = ["MeasureKernel", "number", "takes_measures"]
@@ -59,7 +60,10 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
             raise ValueError("Gradient can only be evaluated when Y is None.")
         left = as_measures(X, "X")
         right = None if Y is None else left if Y is X else as_measures(Y, "Y")
-        return self._gram(left, right, eval_gradient)
+        K, gradient = self._gram(left, right, eval_gradient and not all(h.fixed for h in self.hyperparameters))
+        if not eval_gradient:
+            return K
+        return K, np.empty((*K.shape, 0)) if gradient is None else gradient
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep`` also those of a divergence or ground, ``<name>__<inner>``."""
@@ -67,11 +71,15 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
         return with_inner(params) if deep else params
 
     @abstractmethod
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return the Gram matrix; with ``gradient`` (then Y is None) also its derivatives, (n, n, n_dims).
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Return the Gram matrix; with ``gradient`` (then Y is None) also its derivatives (n, n, n_dims), else None.
 
-        None is not the same as X: ``WhiteKernel`` is noise on the former only.
+        Y = None is not the same as X: ``WhiteKernel`` is noise on the former only.
         """
+
+    def _squares(self, X: Measures, Y: Measures | None, divergence: Divergence) -> FloatArray:
+        """Return d^2 between all measures, a fresh array."""
+        return np.asarray(pairwise(X, Y, divergence=divergence, engine=self.engine, squared=True))
 
     @property
     def requires_vector_input(self) -> bool:
@@ -85,6 +93,3 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: ones, unless a kernel says otherwise."""
         return np.ones(len(as_measures(X)))
-
-    def _engine(self) -> Engine:
-        return DEFAULT if self.engine is None else self.engine

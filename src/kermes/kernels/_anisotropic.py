@@ -89,7 +89,7 @@ class AnisotropicWasserstein(MeasureKernel):
         """The length scales, which a Gaussian process tunes."""
         return Hyperparameter("rho", "numeric", self.rho_bounds, np.size(self.rho))
 
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         from ..core import vectors
 
         rates = 0.25 * self._uniform_cost() / self._rho() ** 2
@@ -100,9 +100,7 @@ class AnisotropicWasserstein(MeasureKernel):
         vectors.power_tile(left, np.arange(len(A)), right, np.arange(len(B)), False, 1.0, exponent)
         K = np.exp(-exponent)
         if not gradient:
-            return K
-        if self.hyperparameter_rho.fixed:
-            return K, np.empty((*K.shape, 0))
+            return K, None
         # d/d(log rho_i) exp(-r_i |a_i - b_i|) with r_i proportional to rho_i^-2
         return K, K[:, :, None] * (2.0 * np.abs(left[:, None] - left[None]))
 

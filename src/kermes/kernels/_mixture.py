@@ -71,12 +71,11 @@ class SemigroupMixture(MeasureKernel):
         integrals = measures.expectation(values) * measures.masses[:, None]
         return np.asarray(np.sqrt(self._weights(values.shape[1])) * np.exp(-integrals))
 
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         left = self.features(X)
         right = left if Y is None else self.features(Y)
         # einsum adds in one order for every entry: slices and transposes of a Gram matrix agree to the last bit.
-        K = np.einsum("is,js->ij", left, right)
-        return (K, np.empty((*K.shape, 0))) if gradient else K
+        return np.einsum("is,js->ij", left, right), None
 
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: squared norms of the features."""

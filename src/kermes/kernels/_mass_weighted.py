@@ -82,11 +82,11 @@ class MassWeighted(MeasureKernel):
                 f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence); got {self.kernel!r}."
             )
 
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         self._check()
         scale = np.outer(X.masses, (X if Y is None else Y).masses)
         if not gradient:
-            return np.asarray(scale * self.kernel(X, Y))
+            return scale * self.kernel(X, Y), None
         K, inner = self.kernel(X, eval_gradient=True)
         return scale * K, scale[:, :, np.newaxis] * inner
 

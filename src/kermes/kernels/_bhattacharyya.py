@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..divergences import Bhattacharyya as Distance
-from ..engine import Engine, pairwise
+from ..engine import Engine
 from ..ground import PointKernel
 from ..measures import Measures
 from ._base import MeasureKernel, number
@@ -57,10 +57,8 @@ class Bhattacharyya(MeasureKernel):
         self.eta = eta
         self.engine = engine
 
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
-        divergence = Distance(self.ground, self.eta)
-        K = np.exp(-np.asarray(pairwise(X, Y, divergence=divergence, engine=self._engine(), squared=True)))
-        return (K, np.empty((*K.shape, 0))) if gradient else K
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
+        return np.exp(-self._squares(X, Y, Distance(self.ground, self.eta))), None
 
     def is_positive_definite(self, dim: int) -> bool:
         """Return True: an inner product of square roots of densities."""

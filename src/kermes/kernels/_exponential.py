@@ -77,17 +77,16 @@ class Exponential(MeasureKernel):
         """The one hyperparameter that a Gaussian process tunes."""
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
 
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         positive(self.length_scale, "length_scale")  # refused before distances are computed
-        K, slopes = self._profile(self._distances(X, Y), gradient and not self.hyperparameter_length_scale.fixed)
-        if not gradient:
-            return K
-        return K, np.stack(slopes, axis=2) if slopes else np.empty((*K.shape, 0))
+        K, derivatives = self._profile(self._distances(X, Y), gradient)
+        return K, np.stack(derivatives, axis=2) if gradient else None
 
     def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
         """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
-        squared = self._power() == 2.0
-        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self._engine(), squared=squared))
+        if self._power() == 2.0:
+            return self._squares(X, Y, self.divergence)
+        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
 
     def _profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Return the kernel from what ``_distances`` returned, and its derivative in log(length_scale) or none."""

@@ -6,7 +6,7 @@ from ..divergences import JensenShannon
 from ..engine import Engine
 from ..ground import Gaussian
 from ._base import number
-from .semigroup import RateKernel
+from ._semigroup import RateKernel
 
 __all__ = ["Entropy"]
 

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from .._checks import positive
 from .._typing import FloatArray
 from ..divergences import GeneralizedVariance, Jensen
-from ..engine import Engine, pairwise
+from ..engine import Engine
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel
 from ..measures import Measures, as_measures
@@ -33,29 +33,20 @@ class SemigroupKernel(MeasureKernel):
     @property
     @abstractmethod
     def rate(self) -> float:
-        """The factor t, as checked."""
+        """The factor t, as checked; proportional to the one hyperparameter."""
 
-    @property
-    @abstractmethod
-    def _tuned(self) -> Hyperparameter:
-        """The hyperparameter that t is proportional to."""
-
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         rate = self.rate  # checked before anything is computed
         if not isinstance(self.normalized, (bool, np.bool_)):
             raise InvalidParameterError(f"`normalized` must be True or False; got {self.normalized!r}.")
-        exponent = np.asarray(pairwise(X, Y, divergence=self.jensen, engine=self._engine(), squared=True))
+        exponent = self._squares(X, Y, self.jensen)
         if not self.normalized:  # h of the mean = J + (h(mu) + h(nu)) / 2
             left = self.jensen.concentration(X)
             right = left if Y is None else self.jensen.concentration(Y)
             exponent += 0.5 * (left[:, None] + right[None])
         exponent *= -rate
         K = np.exp(exponent)
-        if not gradient:
-            return K
-        if self._tuned.fixed:
-            return K, np.empty((*K.shape, 0))
-        return K, (exponent * K)[:, :, np.newaxis]  # t dK/dt
+        return K, (exponent * K)[:, :, np.newaxis] if gradient else None  # t dK/dt
 
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: ones if normalised."""
@@ -79,10 +70,6 @@ class RateKernel(SemigroupKernel):
     def hyperparameter_t(self) -> Hyperparameter:
         """The one hyperparameter that a Gaussian process tunes."""
         return Hyperparameter("t", "numeric", self.t_bounds)
-
-    @property
-    def _tuned(self) -> Hyperparameter:
-        return self.hyperparameter_t
 
     @property
     def rate(self) -> float:
@@ -217,10 +204,6 @@ class IGV(SemigroupKernel):
     def hyperparameter_power(self) -> Hyperparameter:
         """The one hyperparameter that a Gaussian process may tune."""
         return Hyperparameter("power", "numeric", self.power_bounds)
-
-    @property
-    def _tuned(self) -> Hyperparameter:
-        return self.hyperparameter_power
 
     @property
     def jensen(self) -> Jensen:
