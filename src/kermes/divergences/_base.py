@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,7 +81,7 @@ class Route:
         """
         raise TypeError(f"{type(self).__name__} must define prepare(X) and tile(A, B, rows, cols, triangle), or route.")
 
-    def work(self, X: Measures, Y: Measures, *_: Any) -> float:
+    def work(self, X: Measures, Y: Measures) -> float:
         """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
         return float(X.sizes.mean() + Y.sizes.mean())
 
@@ -133,42 +132,7 @@ class Divergence(Frozen, Route, ABC):
 
     def route(self, X: Measures, Y: Measures) -> Route:
         """Return how the pairs of X and Y are computed: by default by this divergence itself."""
-        if "context" in inspect.signature(self.prepare).parameters:
-            return _ByContext(self, self.context(X, Y))  # type: ignore[attr-defined]
         return self
-
-    def context(self, X: Measures, Y: Measures) -> Any:
-        """Transitional."""
-        return None
-
-
-class _ByContext(Route):
-    """Transitional: the old form, context + prepare(X, context), as a route."""
-
-    def __init__(self, divergence: Any, context: Any) -> None:
-        self.divergence, self.context = divergence, context
-
-    def prepare(self, X: Measures) -> Any:
-        return self.divergence.prepare(X, self.context)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        return Tile(*self.divergence.tile(A, B, rows, cols, triangle))
-
-    def work(self, X: Measures, Y: Measures) -> float:
-        if "context" in inspect.signature(self.divergence.work).parameters:
-            return float(self.divergence.work(X, Y, self.context))
-        return float(self.divergence.work(X, Y))
-
-    def row_work(self, X: Measures, Y: Measures) -> float:
-        if "context" in inspect.signature(self.divergence.row_work).parameters:
-            return float(self.divergence.row_work(X, Y, self.context))
-        return float(self.divergence.row_work(X, Y))
-
-    def values(self, A: Any) -> FloatArray:
-        return self.divergence.values(A)
-
-    def mean_values(self, *arguments: Any) -> FloatArray:
-        return self.divergence.mean_values(*arguments)
 
 
 def require_same_dim(X: Measures, Y: Measures) -> None:

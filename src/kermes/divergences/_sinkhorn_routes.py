@@ -92,7 +92,7 @@ class SinkhornRoute(Route, ABC):
         status = np.maximum(A.status[rows][:, None], B.status[cols][None])
         return Tile(out.values + A.offset[rows][:, None] + B.offset[cols][None], np.maximum(out.status, status))
 
-    def work(self, X: Measures, Y: Measures, *_: Any) -> float:
+    def work(self, X: Measures, Y: Measures) -> float:
         """About 25 iterations over the block of costs at a moderate epsilon."""
         return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
 
