@@ -11,14 +11,14 @@ from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core.gaussian_wasserstein import nuclear_norm
-from kermes.divergences import gaussian_kl, gaussian_wasserstein
+from kermes.divergences import _gaussian_kl, _gaussian_wasserstein
 from kermes.divergences._atoms import KernelSource
 from kermes.divergences._features import explicit_features, feature_map
 from kermes.exceptions import InvalidParameterError
 
 ENGINE = Engine("serial", memo=False)
 FAMILIES = [lambda kernel: divergences.GaussianWasserstein(kernel), lambda kernel: divergences.GaussianKL(kernel, 0.3)]
-FEATURES = (gaussian_kl.FeaturesRoute, gaussian_wasserstein.FeaturesRoute)
+FEATURES = (_gaussian_kl.FeaturesRoute, _gaussian_wasserstein.FeaturesRoute)
 
 
 def squares(X, divergence, Y=None):
@@ -34,8 +34,8 @@ def samples(n=12, sizes=(2, 9), dim=1, seed=0):
 def atoms_route(divergence):
     source = KernelSource(divergence.ground)
     if isinstance(divergence, divergences.GaussianKL):
-        return gaussian_kl.AtomsRoute(source, divergence.reg)
-    return gaussian_wasserstein.AtomsRoute(source)
+        return _gaussian_kl.AtomsRoute(source, divergence.reg)
+    return _gaussian_wasserstein.AtomsRoute(source)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -52,7 +52,10 @@ def test_atoms_and_features_agree(family, name, kernel, k):
 def test_jacobi_and_lapack_agree():
     X, kernel = samples(8, (2, 30), dim=3), ground.Gaussian(gamma=2.0)
     features = feature_map(kernel, X.points, 1e-13, len(X.points))
-    for route in (gaussian_wasserstein.FeaturesRoute(features), gaussian_wasserstein.AtomsRoute(KernelSource(kernel))):
+    for route in (
+        _gaussian_wasserstein.FeaturesRoute(features),
+        _gaussian_wasserstein.AtomsRoute(KernelSource(kernel)),
+    ):
         lapack = dataclasses.replace(route, lapack_side=0)
         assert_allclose(squares_along(lapack, X), squares_along(route, X), atol=1e-12)
 
@@ -150,7 +153,7 @@ def test_reg_must_be_positive(reg):
         divergences.GaussianKL(reg=reg)
 
 
-@pytest.mark.parametrize("family", [divergences.GaussianWasserstein, gaussian_kl.GaussianKL])
+@pytest.mark.parametrize("family", [divergences.GaussianWasserstein, _gaussian_kl.GaussianKL])
 def test_ground_must_be_a_point_kernel(family):
     with pytest.raises(InvalidParameterError, match="`ground` must be a point kernel"):
         family("rbf")

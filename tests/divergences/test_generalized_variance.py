@@ -9,7 +9,7 @@ from tests.routes import squares_along
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences._atoms import KernelSource, kernel_table
 from kermes.divergences._features import feature_map
-from kermes.divergences.generalized_variance import AtomsRoute, MomentsRoute, SupportRoute
+from kermes.divergences._generalized_variance import AtomsRoute, MomentsRoute, SupportRoute
 from kermes.exceptions import InvalidParameterError
 
 ENGINE = Engine("serial", memo=False)

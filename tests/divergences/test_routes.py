@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
-from kermes.divergences import euclidean as euclidean_module
-from kermes.divergences import mmd as mmd_module
-from kermes.divergences import wasserstein as wasserstein_module
+from kermes.divergences import _euclidean as euclidean_module
+from kermes.divergences import _mmd as mmd_module
+from kermes.divergences import _wasserstein as wasserstein_module
 from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)

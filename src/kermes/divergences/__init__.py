@@ -8,21 +8,21 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 from __future__ import annotations
 
 from ._base import Claims, Divergence, Route, Tile
+from ._bhattacharyya import Bhattacharyya
 from ._catalogue import Claimed, catalogue, claims, claims_markdown
-from .bhattacharyya import Bhattacharyya
-from .euclidean import Euclidean
-from .exponential_family import ExponentialFamily
-from .family import Family
-from .gaussian_kl import GaussianKL
-from .gaussian_wasserstein import GaussianWasserstein
-from .generalized_variance import GeneralizedVariance
-from .jensen import Functional, Jensen, JensenDifference, JensenRoute
-from .jensen_shannon import JensenShannon
-from .mmd import MMD
-from .precomputed import Precomputed
-from .sinkhorn import Sinkhorn
-from .sliced import SlicedWasserstein
-from .wasserstein import Wasserstein
+from ._euclidean import Euclidean
+from ._exponential_family import ExponentialFamily
+from ._family import Family
+from ._gaussian_kl import GaussianKL
+from ._gaussian_wasserstein import GaussianWasserstein
+from ._generalized_variance import GeneralizedVariance
+from ._jensen import Functional, Jensen, JensenDifference, JensenRoute
+from ._jensen_shannon import JensenShannon
+from ._mmd import MMD
+from ._precomputed import Precomputed
+from ._sinkhorn import Sinkhorn
+from ._sliced import SlicedWasserstein
+from ._wasserstein import Wasserstein
 
 __all__ = [
     "MMD",

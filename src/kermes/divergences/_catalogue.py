@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 from .. import ground
 from ._base import Claims, Divergence
-from .bhattacharyya import Bhattacharyya
-from .euclidean import Euclidean
-from .exponential_family import ExponentialFamily
-from .gaussian_kl import GaussianKL
-from .gaussian_wasserstein import GaussianWasserstein
-from .generalized_variance import GeneralizedVariance
-from .jensen_shannon import JensenShannon
-from .mmd import MMD
-from .sinkhorn import Sinkhorn
-from .sliced import SlicedWasserstein
-from .wasserstein import Wasserstein
+from ._bhattacharyya import Bhattacharyya
+from ._euclidean import Euclidean
+from ._exponential_family import ExponentialFamily
+from ._gaussian_kl import GaussianKL
+from ._gaussian_wasserstein import GaussianWasserstein
+from ._generalized_variance import GeneralizedVariance
+from ._jensen_shannon import JensenShannon
+from ._mmd import MMD
+from ._sinkhorn import Sinkhorn
+from ._sliced import SlicedWasserstein
+from ._wasserstein import Wasserstein
 
 __all__ = ["Claimed", "catalogue", "claims", "claims_markdown"]
 

@@ -12,7 +12,7 @@ from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
 from ._features import moments
-from .jensen import Jensen, JensenRoute
+from ._jensen import Jensen, JensenRoute
 
 if TYPE_CHECKING:
     from ..core.moments import Marginals, Moments

@@ -11,8 +11,8 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
 from ._base import Tile, empty_tile
+from ._jensen import JensenRoute
 from ._support import CommonSupport, common_support, dense_rows, require_one_support, sparse_rows
-from .jensen import JensenRoute
 
 if TYPE_CHECKING:
     from ..core.jensen_shannon import Blocks

@@ -14,8 +14,8 @@ from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
 from ._histograms import histogram_route
+from ._jensen import Jensen, JensenRoute
 from ._support import CommonSupport, common_support, require_finite_set, sparse_rows
-from .jensen import Jensen, JensenRoute
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..core.status import OK, UNCONVERGED
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
-from .jensen import Jensen, JensenRoute
+from ._jensen import Jensen, JensenRoute
 
 __all__ = ["Family"]
 

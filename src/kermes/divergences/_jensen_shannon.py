@@ -10,9 +10,9 @@ from ..ground import Gaussian
 from ..measures import Measures
 from ._base import Claims
 from ._histograms import EntropyRoute, histogram_route
+from ._jensen import Jensen
 from ._smoothing import smoothing_route
 from ._support import require_finite_set
-from .jensen import Jensen
 
 __all__ = ["JensenShannon"]
 

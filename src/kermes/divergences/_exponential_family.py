@@ -8,10 +8,10 @@ from .._checks import choice, positive
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._base import Claims
+from ._family import Family, NumericalFamily
 from ._gaussian_family import GaussianFamily
+from ._jensen import Jensen, JensenRoute
 from ._multinomial_family import DirichletMultinomialFamily, MultinomialFamily
-from .family import Family, NumericalFamily
-from .jensen import Jensen, JensenRoute
 
 __all__ = ["ExponentialFamily"]
 

@@ -16,7 +16,7 @@ from ..measures import Measures
 from ._atoms import FACTOR_BYTES, KernelSource, factorise, kernel_table
 from ._base import Claims, empty_tile
 from ._features import Coordinates, Features, feature_map, pooled_points, scaled_moments
-from .jensen import Jensen, JensenRoute
+from ._jensen import Jensen, JensenRoute
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
