@@ -24,10 +24,15 @@ CEILING = 1.5
 
 
 @dataclass(frozen=True)
-class CountedSinkhorn(divergences.Sinkhorn):
-    """Sinkhorn; every tile appends the number of its pairs to a file, from whatever process."""
+class Counting(divergences.Route):
+    """A route; every tile appends the number of its pairs to a file, from whatever process."""
 
-    counter: str = ""
+    route: divergences.Route
+    counter: str
+
+    def prepare(self, X: Any) -> Any:
+        """Prepare as the route."""
+        return self.route.prepare(X)
 
     def tile(self, A: Any, B: Any, rows: Any, cols: Any, triangle: bool) -> Any:
         """Count, and compute."""
@@ -35,7 +40,22 @@ class CountedSinkhorn(divergences.Sinkhorn):
         count = n * (n - 1) // 2 + n * (m - n) if triangle else n * m
         with open(self.counter, "ab", buffering=0) as file:
             file.write(f"{count}\n".encode())
-        return super().tile(A, B, rows, cols, triangle)
+        return self.route.tile(A, B, rows, cols, triangle)
+
+    def work(self, X: Any, Y: Any) -> float:
+        """Return the work of the route."""
+        return self.route.work(X, Y)
+
+
+@dataclass(frozen=True)
+class CountedSinkhorn(divergences.Sinkhorn):
+    """Sinkhorn that counts its pairs in a file."""
+
+    counter: str = ""
+
+    def route(self, X: Any, Y: Any) -> Any:
+        """Count what the route computes."""
+        return Counting(super().route(X, Y), self.counter)
 
 
 def _search(*steps: Any, n_jobs: int | None) -> GridSearchCV:

@@ -1,6 +1,7 @@
 """A divergence that counts the pairs it is asked for, over all processes."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,24 +10,24 @@ from kermes.divergences import MMD, Route
 
 @dataclass(frozen=True)
 class Counting(Route):
-    """A route; every tile appends the number of its pairs to a file."""
+    """A route that hands the number of pairs of each tile to a function."""
 
     route: Route
-    counter: str
+    count: Callable[[int], None]
 
     def prepare(self, X):
         return self.route.prepare(X)
 
     def tile(self, A, B, rows, cols, triangle):
         n, m = len(rows), len(cols)
-        count = n * (n - 1) // 2 + n * (m - n) if triangle else n * m
-        file = os.open(self.counter, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.write(file, f"{count} {os.getpid()}\n".encode())
-        os.close(file)
+        self.count(n * (n - 1) // 2 + n * (m - n) if triangle else n * m)
         return self.route.tile(A, B, rows, cols, triangle)
 
     def work(self, X, Y):
         return self.route.work(X, Y)
+
+    def row_work(self, X, Y):
+        return self.route.row_work(X, Y)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,12 @@ class Counted(MMD):
     counter: str = ""
 
     def route(self, X, Y):
-        return Counting(super().route(X, Y), self.counter)
+        return Counting(super().route(X, Y), self._append)
+
+    def _append(self, count):
+        file = os.open(self.counter, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(file, f"{count} {os.getpid()}\n".encode())
+        os.close(file)
 
     def lines(self):
         path = Path(self.counter)

@@ -108,8 +108,10 @@ from kermes.cli import main
 def tile(self, A, B, rows, cols, triangle):
     os.write(1, b"computing\\n")  # at once: two threads say it
     time.sleep(2)
-    return np.zeros((len(rows), len(cols))), None
+    return divergences.Tile(np.zeros((len(rows), len(cols))))
 
+divergences.SlicedWasserstein.route = lambda self, X, Y: self
+divergences.SlicedWasserstein.prepare = lambda self, X: None
 divergences.SlicedWasserstein.tile = tile
 main(["distances", "cells.csv", "--by", "patient", "--columns", "cd4", "-o", "d.npy"])
 """

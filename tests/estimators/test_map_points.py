@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC
+from tests.counted import Counting
 from tests.estimators.cases import clouds as make_clouds
 
 from kermes import Engine, KernelFeatures, LSSVMClassifier, MapPoints, Measures, divergences, kernels, pairwise
@@ -102,12 +103,11 @@ def test_clone_search_and_memo():
     X, y = make_clouds(30)
     seen = []
 
-    class Counting(divergences.SlicedWasserstein):
-        def tile(self, A, B, rows, cols, triangle):
-            seen.append(len(rows) * (len(rows) - 1) // 2 if triangle else len(rows) * len(cols))
-            return super().tile(A, B, rows, cols, triangle)
+    class Counted(divergences.SlicedWasserstein):
+        def route(self, X, Y):
+            return Counting(super().route(X, Y), seen.append)
 
-    kernel = kernels.Exponential(Counting(n_slices=5), engine=Engine("serial"))
+    kernel = kernels.Exponential(Counted(n_slices=5), engine=Engine("serial"))
     model = make_pipeline(MapPoints(PCA()), LSSVMClassifier(kernel))
     assert clone(model).get_params()["mappoints__transformer__n_components"] is None
     grid = {"lssvmclassifier__kernel__length_scale": [0.5, 1.0, 2.0], "lssvmclassifier__gamma": [1.0, 10.0]}
