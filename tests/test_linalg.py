@@ -20,6 +20,17 @@ def test_eigenpairs(small, monkeypatch):
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
+def test_leading_eigenvectors_do_not_depend_on_the_solver(monkeypatch):
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    A = A + A.T
+    values, vectors = _linalg.leading_eigh(A)
+    assert (np.diff(values) < 0).all()
+    assert (vectors[np.abs(vectors).argmax(axis=0), np.arange(6)] > 0).all()
+    ascending, found = _linalg.eigh(A)
+    monkeypatch.setattr(_linalg, "eigh", lambda K: (ascending, -found))
+    np.testing.assert_array_equal(_linalg.leading_eigh(A)[1], vectors)
+
+
 def test_not_a_number_is_refused():
     with pytest.raises(ValueError, match="must not contain infs or NaNs"):
         _linalg.eigh(np.full((3, 3), np.nan))

@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from ._typing import FloatArray
 
-__all__ = ["controller", "eigh", "eigvalsh", "few_threads"]
+__all__ = ["controller", "eigh", "eigvalsh", "few_threads", "leading_eigh"]
 
 #: Order up to which one BLAS thread is used. The reduction to tridiagonal form is bound by memory, so that a second
 #: thread gains little; where others use the cores it costs a factor of 5 and more (orders 800 and 1500).
@@ -38,6 +38,18 @@ def eigvalsh(K: FloatArray) -> FloatArray:
         return np.array(K[0], dtype=np.float64)
     with few_threads(len(K)):
         return np.asarray(linalg.eigvalsh(K, driver="evd"))
+
+
+def leading_eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues in descending order and eigenvectors that do not depend on the solver.
+
+    The entry of an eigenvector that is largest in size is positive.
+    """
+    values, vectors = eigh(K)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    return values, np.asarray(vectors * signs)
 
 
 def few_threads(n: int) -> AbstractContextManager[Any]:

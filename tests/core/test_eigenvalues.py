@@ -1,4 +1,4 @@
-"""Laws of eigenvalues: rounding, negative mass, repairs, signs."""
+"""Laws of eigenvalues: rounding, negative mass, repairs."""
 
 import numpy as np
 import pytest
@@ -23,10 +23,3 @@ def test_factors_leave_rounding_alone():
     np.testing.assert_array_equal(eigenvalues.factors(values, "flip"), [-1, 1, 1, 1])
     assert eigenvalues.shift(values) == 1.0
     assert eigenvalues.shift(values[1:]) == 0.0
-
-
-def test_signs_do_not_depend_on_the_solver():
-    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    fixed = eigenvalues.fix_signs(vectors)
-    np.testing.assert_array_equal(fixed, eigenvalues.fix_signs(-vectors))
-    assert (fixed[np.abs(fixed).argmax(axis=0), np.arange(6)] > 0).all()

@@ -36,10 +36,3 @@ def compose(values: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return the exactly symmetric matrix V diag(values) V'."""
     product = (vectors * values) @ vectors.T
     return np.asarray((product + product.T) / 2.0)
-
-
-def fix_signs(vectors: FloatArray) -> FloatArray:
-    """Return the columns with their largest entry positive: eigenvectors that do not depend on the solver."""
-    largest = np.abs(vectors).argmax(axis=0)
-    signs = np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    return np.asarray(vectors * signs)

@@ -10,8 +10,8 @@ import numpy as np
 from .._checks import as_distances, integer, positive
 from .._linalg import eigvalsh
 from .._typing import AnyArray, ArrayLike, FloatArray
-from ..core import eigenvalues as laws
 from ..core import profiles
+from ..core.eigenvalues import rounding
 from ..exceptions import InvalidParameterError
 
 __all__ = ["Curve", "psd_curve", "psd_length_scale"]
@@ -74,7 +74,7 @@ def psd_curve(D: ArrayLike, length_scales: ArrayLike) -> Curve:
     if scales.ndim != 1 or not len(scales) or not (np.isfinite(scales) & (scales > 0)).all():
         raise InvalidParameterError("`length_scales` must be a 1-D array of finite numbers greater than 0.")
     spectra = np.array([_eigenvalues(distances, scale) for scale in scales])
-    tolerance = np.array([laws.rounding(values) for values in spectra])
+    tolerance = np.array([rounding(values) for values in spectra])
     return Curve(scales, spectra[:, 0], spectra[:, -1], tolerance)
 
 
@@ -178,12 +178,12 @@ def _negative_type(distances: FloatArray) -> bool:
     centred -= centred.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     values = eigvalsh(-0.5 * centred)
-    return bool(values[0] >= -laws.rounding(values))
+    return bool(values[0] >= -rounding(values))
 
 
 def _indefinite(distances: FloatArray, length_scale: float) -> bool:
     values = _eigenvalues(distances, length_scale)
-    return bool(values[0] < -laws.rounding(values))
+    return bool(values[0] < -rounding(values))
 
 
 def _eigenvalues(distances: FloatArray, length_scale: float) -> FloatArray:

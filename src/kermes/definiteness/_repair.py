@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import choice
 from .._linalg import eigh
 from .._typing import ArrayLike, FloatArray
-from ..core import eigenvalues as laws
+from ..core import eigenvalues
 from ._spectrum import Spectrum, as_symmetric
 
 __all__ = ["SpectrumRepair", "repair"]
@@ -101,9 +101,9 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         given: FloatArray = validate_data(self, K, dtype=np.float64)
         symmetric = as_symmetric(given, "K")
         values, vectors = eigh(symmetric)
-        self.spectrum_ = Spectrum(values, laws.rounding(values))
+        self.spectrum_ = Spectrum(values, eigenvalues.rounding(values))
         untouched = self.how == "shift" or self.spectrum_.verdict != "indefinite"
-        self.transfer_ = None if untouched else laws.compose(laws.factors(values, self.how), vectors)
+        self.transfer_ = None if untouched else eigenvalues.compose(eigenvalues.factors(values, self.how), vectors)
         self.repaired_ = _repaired(symmetric, values, vectors, self.how)
         self._names = _names(given)
         return self
@@ -139,6 +139,6 @@ def _names(rows: FloatArray) -> list[bytes]:
 
 def _repaired(K: FloatArray, values: FloatArray, vectors: FloatArray, how: str) -> FloatArray:
     if how == "shift":
-        return K + laws.shift(values) * np.eye(len(K))
-    factors = laws.factors(values, how)
-    return K.copy() if factors.min() == 1.0 else laws.compose(values * factors, vectors)
+        return K + eigenvalues.shift(values) * np.eye(len(K))
+    factors = eigenvalues.factors(values, how)
+    return K.copy() if factors.min() == 1.0 else eigenvalues.compose(values * factors, vectors)

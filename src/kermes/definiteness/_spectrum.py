@@ -8,7 +8,7 @@ import numpy as np
 
 from .._linalg import eigvalsh
 from .._typing import ArrayLike, FloatArray
-from ..core import eigenvalues as laws
+from ..core.eigenvalues import negative_mass, rounding
 from ..exceptions import InvalidParameterError
 
 __all__ = ["Spectrum", "as_symmetric", "spectrum"]
@@ -45,7 +45,7 @@ class Spectrum:
     @property
     def negative_mass(self) -> float:
         """Sum of the sizes of the negative eigenvalues over that of all, in [0, 1]."""
-        return laws.negative_mass(self.eigenvalues)
+        return negative_mass(self.eigenvalues)
 
     @property
     def condition(self) -> float:
@@ -97,7 +97,7 @@ def spectrum(K: ArrayLike) -> Spectrum:
     """
     values: FloatArray = eigvalsh(as_symmetric(K, "K"))
     values.flags.writeable = False
-    return Spectrum(values, laws.rounding(values))
+    return Spectrum(values, rounding(values))
 
 
 def as_symmetric(K: ArrayLike, name: str) -> FloatArray:

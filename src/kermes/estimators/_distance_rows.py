@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..core import status as codes
+from ..core.status import UNCONVERGED
 from ..divergences import Divergence
 from ..engine._job import Job
 from ..exceptions import ConvergenceWarning
@@ -28,7 +28,7 @@ class DistanceRows:
         """Return the distances between Y[row] and X[cols]."""
         distances, status = self._job.distances(np.array([row]), cols)
         with self._lock:
-            self._unconverged += int(np.count_nonzero(status == codes.UNCONVERGED))
+            self._unconverged += int(np.count_nonzero(status == UNCONVERGED))
         return np.asarray(distances[0])
 
     def warn(self) -> None:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from .._estimator import KernelEstimator
 from .._typing import FloatArray, IndexArray
-from ..core import eigenvalues as laws
+from ..core.eigenvalues import negative_mass
 from ..engine._executors import default_workers
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features._kernel import draw_core, feature_map, warn_negative_mass
@@ -297,7 +297,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             return _Map(kernel, X)
         anchors = X[draw_core(len(X), self.n_core, self._seed)]
         components, eigenvalues = feature_map(kernel(anchors), self.tol, None)
-        return _Map(kernel, anchors, components, laws.negative_mass(eigenvalues))
+        return _Map(kernel, anchors, components, negative_mass(eigenvalues))
 
     def _training_rows(self, view: _Map, X: Measures) -> FloatArray:
         return view(None if self.solver == "dual" else X)

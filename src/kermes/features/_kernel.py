@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer, real
 from .._estimator import KernelEstimator
-from .._linalg import eigh
+from .._linalg import leading_eigh
 from .._typing import FloatArray, IndexArray
-from ..core import eigenvalues as laws
+from ..core import eigenvalues
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 
 __all__ = ["KernelFeatures", "draw_core", "feature_map", "warn_negative_mass"]
@@ -105,7 +105,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self._bind(samples, draw_core(len(samples), self.n_core, self.random_state))
         self.components_, self.eigenvalues_ = feature_map(self._gram_fit(), self.tol, self.n_components)
         self.n_components_ = len(self.components_)
-        self.negative_mass_ = laws.negative_mass(self.eigenvalues_)
+        self.negative_mass_ = eigenvalues.negative_mass(self.eigenvalues_)
         warn_negative_mass(self.negative_mass_)
         return self
 
@@ -145,9 +145,8 @@ def draw_core(n_samples: int, n_core: int | None, random_state: Any) -> IndexArr
 def feature_map(K: FloatArray, tol: float, n_components: int | None) -> tuple[FloatArray, FloatArray]:
     """Return the rows v_l' / sqrt(lambda_l) of the kept eigenvalues, and all eigenvalues, descending."""
     real(tol, "tol", low=0.0)
-    values, vectors = eigh(K)
-    values, vectors = values[::-1], laws.fix_signs(vectors[:, ::-1])
-    available = int(np.count_nonzero(values > max(tol, laws.rounding(values))))
+    values, vectors = leading_eigh(K)
+    available = int(np.count_nonzero(values > max(tol, eigenvalues.rounding(values))))
     if not available:
         raise UnsuitableDataError(
             f"no eigenvalue of the Gram matrix exceeds `tol` = {tol:g}; the largest is {values[0]:.3g}. Lower `tol`."

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._checks import integer
-from .._linalg import eigh
+from .._linalg import leading_eigh
 from .._typing import ArrayLike, FloatArray
-from ..core import eigenvalues as laws
+from ..core.eigenvalues import rounding
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
@@ -92,9 +92,8 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     ground = as_point_kernel(ground)
     a = measure.weights / measure.mass
     root = np.sqrt(a)
-    values, vectors = eigh(root[:, None] * _centred(measure.points, a, ground) * root)
-    values, vectors = values[::-1], laws.fix_signs(vectors[:, ::-1])
-    kept = int(np.count_nonzero(values > laws.rounding(values)))
+    values, vectors = leading_eigh(root[:, None] * _centred(measure.points, a, ground) * root)
+    kept = int(np.count_nonzero(values > rounding(values)))
     if n_components is not None:
         kept = min(kept, integer(n_components, "n_components", low=1))
     # v = sum_i b_i (phi(x_i) - m) with b = sqrt(a) u / sqrt(lambda), and m = sum_i a_i phi(x_i).

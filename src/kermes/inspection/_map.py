@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 from .._checks import as_distances, integer, positive
 from .._estimator import default_divergence
-from .._linalg import eigh
+from .._linalg import leading_eigh
 from .._scales import median_distance
 from .._typing import FloatArray
-from ..core import eigenvalues as laws
+from ..core.eigenvalues import rounding
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
@@ -139,9 +139,8 @@ def _scale(D: FloatArray, length_scale: float | None) -> float:
 def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:
     """Return the leading coordinates sqrt(lambda) v of the centred matrix, and their share in the spectrum."""
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    values, vectors = eigh((centred + centred.T) / 2.0)
-    values, vectors = values[::-1], laws.fix_signs(vectors[:, ::-1])
-    values = np.where(np.abs(values) > laws.rounding(np.append(values, np.abs(K).max())), values, 0.0)
+    values, vectors = leading_eigh((centred + centred.T) / 2.0)
+    values = np.where(np.abs(values) > rounding(np.append(values, np.abs(K).max())), values, 0.0)
     kept = np.maximum(values[:n_components], 0.0)
     coordinates = np.zeros((len(K), n_components))
     coordinates[:, : len(kept)] = vectors[:, : len(kept)] * np.sqrt(kept)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._linalg import eigh
+from .._linalg import leading_eigh
 from .._typing import FloatArray
-from ..core.eigenvalues import fix_signs
 from ..measures import Measure
 from ..measures._mean import single
 
@@ -61,5 +60,5 @@ def weighted_pca(measure: Measure) -> WeightedPCA:
     a = measure.weights / measure.mass
     mean = a @ measure.points
     centred = measure.points - mean
-    variances, axes = eigh((centred.T * a) @ centred)
-    return WeightedPCA(mean, np.maximum(variances[::-1], 0.0), fix_signs(axes[:, ::-1]).T)
+    variances, axes = leading_eigh((centred.T * a) @ centred)
+    return WeightedPCA(mean, np.maximum(variances, 0.0), axes.T)
