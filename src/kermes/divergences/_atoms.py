@@ -113,9 +113,10 @@ def centred_atoms(source: KernelSource, X: Measures) -> CentredAtoms:
 def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:
     """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit."""
     from ..core import generalized_variance as core
+    from ..core.cholesky import padded
 
     atoms = source.atoms(X)
-    sides = -(-np.diff(atoms.offsets) // 4) * 4
+    sides = padded.py_func(np.diff(atoms.offsets))
     areas = sides**2
     kept = bool(8 * areas.sum() <= factor_bytes)
     places = np.stack([ragged.offsets_of(sides)[:-1], ragged.offsets_of(areas)[:-1]], axis=1)
