@@ -21,7 +21,7 @@ import numpy as np
 from ..._typing import AnyArray, IndexArray
 from ..exp import LOWEST, LOWEST32, exp, exp32
 from ..jit import inline_core, strict_core, tile_core
-from ..points import TABLE, cost_row
+from ..points import TABLE, cost_row, longest
 from ..status import OK, RETRY, UNCONVERGED
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
@@ -54,13 +54,10 @@ def up(n, k):
     return (n + k - 1) // k * k
 
 
-@strict_core
-def longest(offsets, which):
-    """Largest padded number of atoms among the measures `which`."""
-    n = 0
-    for k in range(which.size):
-        n = max(n, offsets[which[k] + 1] - offsets[which[k]])
-    return up(n, GROUP)
+@inline_core
+def buffers(offsets, which, dtype):
+    """Return room for a padded side of any of the measures ``which``."""
+    return np.empty((3, up(longest(offsets, which), GROUP)), dtype)
 
 
 @inline_core

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import strict_core
 from ..status import RETRY
-from .block import Block, atom_costs, fill_gibbs, fill_gibbs32, fill_side, longest, scaled_value
+from .block import Block, atom_costs, buffers, fill_gibbs, fill_gibbs32, fill_side, scaled_value
 from .structs import Gibbs
 
 
@@ -32,10 +32,11 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
 
     `like`: an array of the type to iterate in; A and B ``points.Atoms``, their weights > 0.
     """
-    wide, high, dtype = longest(A.offsets, rows), longest(B.offsets, cols), like.dtype
+    dtype = like.dtype
+    row_buffer, column_buffer = buffers(B.offsets, cols, dtype), buffers(A.offsets, rows, dtype)
+    high, wide = row_buffer.shape[1], column_buffer.shape[1]
     cost, ids = np.empty((high, wide)), np.empty(high, np.int64)
     gibbs = Gibbs(np.empty((high + 1, wide), dtype), np.empty((high + 1, wide), dtype))
-    row_buffer, column_buffer = np.empty((3, high), dtype), np.empty((3, wide), dtype)
     for p in range(rows.size):
         columns = fill_side(column_buffer, A.weights[A.offsets[rows[p]] : A.offsets[rows[p] + 1]])
         for q in range(cols.size):

@@ -7,7 +7,7 @@ import numpy as np
 from ..._typing import FloatArray
 from ..jit import strict_core
 from ..status import RETRY
-from .block import Block, fill_gibbs, fill_side, longest, scaled_value
+from .block import Block, buffers, fill_gibbs, fill_side, scaled_value
 from .structs import TRANSPORT, Gibbs
 
 
@@ -57,11 +57,12 @@ def tile_table(gibbs, A, rows, B, cols, options, out):
 
     gibbs from `gibbs_table`; A and B ``points.Atoms``, numbered, their weights > 0.
     """
-    wide, high, dtype = longest(A.offsets, rows), longest(B.offsets, cols), gibbs.kernel.dtype
+    dtype = gibbs.kernel.dtype
+    row_buffer, column_buffer = buffers(B.offsets, cols, dtype), buffers(A.offsets, rows, dtype)
+    high, wide = row_buffer.shape[1], column_buffer.shape[1]
     place, ids = np.empty(gibbs.kernel.shape[0], np.int64), np.empty(high, np.int64)
     count = used_atoms(B, cols, place)
     used = Gibbs(np.empty((count + 1, wide), dtype), np.empty((count + 1, wide), dtype))
-    row_buffer, column_buffer = np.empty((3, high), dtype), np.empty((3, wide), dtype)
     for p in range(rows.size):
         lo, end = A.offsets[rows[p]], A.offsets[rows[p] + 1]
         columns = fill_side(column_buffer, A.weights[lo:end])
