@@ -94,7 +94,7 @@ def claims(dims: tuple[int, ...] = (1, 2)) -> list[Claimed]:
 
 
 def claims_markdown() -> str:
-    """Return the table as text; equal rows of several dimensions become one."""
+    """Return the table in Markdown; equal rows of several dimensions become one."""
     merged: dict[tuple[str, ...], list[str]] = {}
     for row in claims((1, 2)):
         metric = {True: "yes", False: "no", None: "unknown"}[row.claims.metric]
