@@ -70,12 +70,13 @@ def test_reproduce_prints_every_table_and_deviation(monkeypatch, tmp_path):
         return {}
 
     paper = SimpleNamespace(
-        PIECES=("table1", "figure2"),
+        pieces={"table1": None, "figure2": None},
+        optional={},
         reproduce=fake_reproduce,
         tables=lambda size, summary: [("First", ["kernel", "40"], [["k-B", "8.7"]]), ("Second", ["x"], [["0.382"]])],
         deviations=lambda size, summary: ["k-B: 8.7 % against 19.1 %"],
     )
-    monkeypatch.setattr("kermes.cli._reproduce.load", lambda key: paper)
+    monkeypatch.setattr("kermes.cli._reproduce.get_paper", lambda key: paper)
     result = run("reproduce", "skm", "--full", "-o", str(tmp_path), "--only", "table1")
     assert result.exit_code == 0, result.output
     assert asked == {"size": "full", "folder": tmp_path, "pieces": ("table1",)}
@@ -84,4 +85,4 @@ def test_reproduce_prints_every_table_and_deviation(monkeypatch, tmp_path):
     assert positions == sorted(positions)
     run("reproduce", "skm", "-o", str(tmp_path))
     assert asked["size"] == "quick"
-    assert asked["pieces"] == paper.PIECES
+    assert asked["pieces"] == tuple(paper.pieces)

@@ -44,7 +44,9 @@ def reproduce(key: str, quick: bool, full: bool, output: Path | None, only: tupl
     unknown = set(only) - set(known)
     if unknown:
         raise click.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(known)}.", param_hint="--only")
-    summary = paper.reproduce(size, folder, only or None, lambda line: console.print(line, highlight=False))
+    summary = paper.reproduce(
+        size, folder, only or tuple(paper.pieces), lambda line: console.print(line, highlight=False)
+    )
     console.print(KEYS[key], highlight=False)
     for title, header, rows in paper.tables(size, summary):
         table = Table(*header, title=title, title_justify="left")
