@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.gaussian_process import GaussianProcessClassifier
 
 import kermes
-from kermes import Measures, definiteness, divergences, engine, files, ground, kernels, pairwise
+from kermes import Measures, comparison, definiteness, divergences, engine, files, ground, kernels, pairwise
 from kermes.cli import _naming as naming
 from kermes.exceptions import ConvergenceWarning
 
@@ -34,7 +33,7 @@ def rows_of(path):
 def test_a_table_of_ones_own_goes_from_file_to_prediction_in_two_commands(run):
     said = run("fit", "cells.csv", *SICK, "-o", "model.kermes").out
     assert "classification into 2 classes" in said
-    assert "in 5-fold cross-validation, the best of 16 settings (the largest class: 0.500)" in said
+    assert "in 5-fold cross-validation, each time the best of 15 settings (the largest class: 0.500)" in said
     run("predict", "model.kermes", "new.csv", "-o", "predictions.csv")
     rows = rows_of("predictions.csv")
     assert list(rows[0]) == ["patient", "prediction"]
@@ -55,16 +54,35 @@ def test_predictions_are_printed_as_csv_or_json(run):
     assert both.json == records == rows_of("j.csv")
 
 
-def test_the_model_remembers_how_data_were_read(run, folder):
-    run("fit", "cells.csv", *SICK, "--standardize", "--atoms", "5", "-o", "m.kermes")
+@pytest.mark.parametrize("command", [["fit"], ["compare", "-k", "sliced", "--cv", "3"]])
+def test_scaling_is_a_step_of_the_model(run, command):
+    run(*command, "cells.csv", *SICK, "--standardize", "-o", "m.kermes")
     X = cells().measures
-    scale = X.points.std(axis=0)
-    assert_allclose(kermes._persistence.read("m.kermes").notes["reading"]["scale"], scale)
+    model = kermes.load("m.kermes")
+    assert_allclose(model.preprocessing_.transformer_.scale_, X.points.std(axis=0))
     same = run("predict", "m.kermes", "cells.csv", *SICK)
     assert "accuracy" in same.err
+    assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(X).tolist()
+
+
+def test_models_of_the_first_edition_divide_when_they_read(run):
+    X, labels = cells().measures, cells("sick").labels
+    scale = X.points.std(axis=0)
+    model = kermes.LSSVMClassifier(gamma=10.0).fit(X.map_points(lambda points: points / scale), labels)
+    notes = {"reading": {"by": "patient", "columns": ["cd4", "cd8"], "scale": scale.tolist()}, "kind": "table"}
+    kermes._persistence.write(model, "old.kermes", notes)
+    assert "accuracy" in run("predict", "old.kermes", "cells.csv", "--label", "sick").err
+    printed = run("predict", "old.kermes", "cells.csv").out.splitlines()[1:]
+    expected = model.predict(X.map_points(lambda points: points / scale))
+    assert [line.split(",")[1] for line in printed] == expected.tolist()
+
+
+def test_the_model_remembers_how_data_were_read(run, folder):
+    run("fit", "cells.csv", *SICK, "--atoms", "5", "-o", "m.kermes")
+    same = run("predict", "m.kermes", "cells.csv", *SICK)
     model = kermes.load("m.kermes")
-    scaled = Measures.from_samples([X[i].points / scale for i in range(len(X))]).subsample(5)
-    assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(scaled).tolist()
+    expected = model.predict(cells().measures.subsample(5))
+    assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == expected.tolist()
     folder.joinpath("other.csv").write_text("g,cd8,cd4\na,1,2\nb,3,4\n")
     assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
 
@@ -100,7 +118,7 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     folder.joinpath("same.csv").write_text("g,x,c,one\n" + "".join(f"m{i},1,2.5,a\n" for i in range(6)))
     same = ["same.csv", "--by", "g", "--columns", "x"]
     refused = run("fit", *same, "--label", "c", "--task", "regression", "-o", "c.kermes", code=2)
-    assert "all labels are equal, 2.5: there is nothing to learn" in refused.err
+    assert "all values of `y` are equal, 2.5: there is nothing to learn" in refused.err
     found = run("diagnose", *same, "--label", "one", "--json").json
     assert found["data"]["labels"].startswith("1 class: ")
     assert "All distances are 0" in found["advice"][-1]
@@ -108,7 +126,7 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
 
 def test_probabilities_and_deviations(run):
     run("fit", "cells.csv", *SICK, "--learner", "gp", "-o", "c.kermes")
-    assert isinstance(kermes.load("c.kermes"), GaussianProcessClassifier)
+    assert type(kermes.load("c.kermes").learner_).__name__ == "GaussianProcessClassifier"
     records = run("predict", "c.kermes", "new.csv", "--proba", "--json").json
     assert list(records[0]) == ["patient", "p_no", "p_yes", "prediction"]
     assert_allclose([r["p_no"] + r["p_yes"] for r in records], 1.0)
@@ -139,9 +157,43 @@ def test_learners(run, learner, label, kernel, name):
         "fit", "cells.csv", *TABLE, "--label", label, "--learner", learner, "-k", kernel, "-o", "m.kermes", "--json"
     ).json
     assert summary["model"].startswith(name)
-    assert type(kermes.load("m.kermes")).__name__ == name
+    model = kermes.load("m.kermes")
+    assert isinstance(model, comparison.CandidateModel)
+    assert type(model.learner_).__name__ == name
     assert len(summary["folds"]) == 5
     assert summary["mean"] == pytest.approx(np.mean(summary["folds"]))
+
+
+@pytest.mark.parametrize("kernel", ["sliced", "sliced:power=2", "entropy:sigma=1", "wasserstein:p=1", "igv:eta=0.5"])
+def test_a_fit_is_a_comparison_with_one_candidate(run, kernel):
+    fitted = run("fit", "cells.csv", *SICK, "-k", kernel, "-o", "f.kermes", "--json").json
+    compared = run("compare", "cells.csv", *SICK, "-k", kernel, "-o", "c.kermes", "--json").json
+    assert compared["table"][0]["mean"] == fitted["mean"] > 0.8
+    X = cells().measures
+    assert_array_equal(kermes.load("f.kermes").predict(X), kermes.load("c.kermes").predict(X))
+
+
+def test_classes_that_are_numbers_stay_classes(run, folder):
+    lines = folder.joinpath("cells.csv").read_text().replace(",yes,", ",2.0,").replace(",no,", ",1.0,")
+    folder.joinpath("floats.csv").write_text(lines)
+    folder.joinpath("whole.csv").write_text(lines.replace(",2.0,", ",2,").replace(",1.0,", ",1,"))
+    run("fit", "floats.csv", *SICK, "-o", "f.kermes")
+    run("fit", "whole.csv", *SICK, "-o", "w.kermes")
+    said = {
+        run("predict", model, data, *SICK).err
+        for model in ("f.kermes", "w.kermes")
+        for data in ("floats.csv", "whole.csv")
+    }
+    assert said == {"accuracy 1.000\n"}
+
+
+def test_two_measures_of_a_class_are_fitted_but_not_judged(run, folder):
+    wanted = ("patient", "p0", "p1", "p2", "p3")
+    lines = folder.joinpath("cells.csv").read_text().splitlines()
+    kept = [line for line in lines if line.split(",")[0] in wanted]
+    folder.joinpath("few.csv").write_text("\n".join(kept) + "\n")
+    assert "Too few measures for a score" in run("fit", "few.csv", *SICK, "-o", "few.kermes").out
+    assert len(run("predict", "few.kermes", "new.csv").out.splitlines()) == 5
 
 
 def test_fits_are_deterministic(run):
@@ -309,7 +361,7 @@ def test_compare(run):
     assert {row["candidate"] for row in again["table"]} == {"sliced:n_slices=9", "mmd:sigma=1,length_scale=0.5"}
     assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
     assert run("predict", "best.kermes", "new.csv", "--std", code=2).err.startswith(
-        "Error: this model has no deviations"
+        "Error: this model has no standard deviations"
     )
 
 
@@ -321,8 +373,6 @@ def test_a_comparison_out_of_time_writes_nothing(run, folder):
 
 
 def test_an_interrupted_comparison_shows_what_it_has(run, monkeypatch):
-    from kermes import comparison
-
     def interrupted(*arguments, **options):
         raise comparison.ComparisonInterrupted("the rows so far")
 

@@ -33,8 +33,14 @@ TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
         (["distances", "cells.csv", *TABLE, "-d", "sinkhorn", "-o", "d.npy"], "needs the parameter epsilon"),
         (["fit", "cells.csv", *TABLE, "-o", "m"], "--label COLUMN"),
         (["fit", "cells.csv", *TABLE, "--label", "cd4", "-o", "m"], "has two labels in the column 'cd4'"),
-        (["fit", "cells.csv", *TABLE, "--label", "sick", "--task", "regression", "-o", "m"], "labels that are numbers"),
-        (["fit", "cells.csv", *TABLE, "--label", "age", "--task", "classification", "-o", "m"], "one measure only"),
+        (
+            ["fit", "cells.csv", *TABLE, "--label", "sick", "--task", "regression", "-o", "m"],
+            "use task='classification'",
+        ),
+        (
+            ["fit", "cells.csv", *TABLE, "--label", "age", "--task", "classification", "-o", "m"],
+            "use task='regression'",
+        ),
         (["predict", "cells.csv", "new.csv"], "is not a model file"),
         (["cluster", "cells.csv", *TABLE, "-n", "99"], "n_clusters"),
         (["cluster", "cells.csv", *TABLE, "--linkage", "sngle"], "Did you mean 'single'?"),

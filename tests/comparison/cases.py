@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 
 from kermes import Measures, kernels, pairwise
 from kermes.comparison._folds import inner_folds
-from kermes.comparison._views import QUANTILES
+from kermes.comparison._search import QUANTILES
 
 
 def two_widths(n=24, seed=0):

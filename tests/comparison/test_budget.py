@@ -34,7 +34,7 @@ def test_an_estimate_counts_all_pairs(monkeypatch):
     X, _ = two_widths(40)
     ticks = [0.0]
 
-    def evaluate(source, part, Y, engine):
+    def evaluate(source, part, engine):
         ticks[0] += len(part) * (len(part) - 1) / 2 * 1e-6
 
     monkeypatch.setattr(_budget, "evaluate", evaluate)
@@ -48,15 +48,14 @@ def test_what_is_done_once_is_not_counted_per_pair(monkeypatch):
     X, _ = two_widths(40)
     ticks, calls = [0.0], []
 
-    def evaluate(source, part, Y, engine):
+    def evaluate(source, part, engine):
         calls.append(len(part))
         pause = 3.0 if calls.count(4) == 1 and len(part) == 4 else 0.0
         ticks[0] += 0.1 + len(part) * (len(part) - 1) / 2 * 1e-6 + pause
 
     monkeypatch.setattr(_budget, "evaluate", evaluate)
     monkeypatch.setattr(_budget.time, "perf_counter", lambda: ticks[0])
-    monkeypatch.setattr(_budget, "LONG", 10.0)
-    assert _budget.estimate(W2, X, Engine("serial"), 0) == pytest.approx(0.1 + 780e-6)
+    assert _budget.estimate(W2, X, Engine("serial"), 0, long=10.0) == pytest.approx(0.1 + 780e-6)
 
 
 def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
@@ -84,14 +83,14 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
     assert seen == ["W2, SVC", "sliced, neighbours", "sliced, SVC", "W2, large grid"]
 
 
-def test_the_dear_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
+def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
     X, y = two_widths()
     costs = {W2: 1e6, divergences.SlicedWasserstein(): 0.5, divergences.GaussianWasserstein(): 0.1}
     monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed: costs[source])
     seen = []
     judge = _compare._Run._judge
     monkeypatch.setattr(
-        _compare._Run, "_judge", lambda run, number, c, p: (seen.append(c.name), judge(run, number, c, p))[1]
+        _compare._Run, "_judge", lambda run, number: (seen.append(run.trials[number][0].name), judge(run, number))[1]
     )
     listed = [Candidate(type(source).__name__, source, learner="knn") for source in costs]
     found = compare(X, y, candidates=listed, cv=2, budget="1h")

@@ -7,11 +7,11 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.svm import SVC
 from tests.comparison.cases import spreads, two_widths
 
-from kermes import MeasureGPRegressor, Measures, compare, divergences, ground, kernels, pairwise
+from kermes import MeasureGPRegressor, Measures, compare, divergences, ground, kernels
 from kermes.comparison import Candidate, CandidateModel, auto_candidates
 from kermes.comparison._auto import _typical_distance
-from kermes.comparison._learners import DistanceGP
-from kermes.comparison._views import definiteness
+from kermes.comparison._learners import definite_power
+from kermes.comparison._search import definiteness
 from kermes.exceptions import InvalidParameterError
 
 W2 = divergences.Wasserstein(p=2)
@@ -39,11 +39,11 @@ def test_candidates_follow_the_data():
     assert names(vectors) == ["most frequent class", "means, SVC", "means, neighbours"]
 
 
-def test_distances_out_of_reach_are_left_out(monkeypatch):
+def test_distances_out_of_reach_are_left_out():
     X = Measures.from_samples([np.random.default_rng(i).normal(size=(5, 2)) for i in range(8)])
-    monkeypatch.setattr("kermes.comparison._auto.MOST_WORK", 1.0)
-    assert not [name for name in names(X) if name.startswith(("sliced", "Sinkhorn", "k-IGV"))]
-    assert {"Gaussian W2, SVC", "MMD, SVC"} <= set(names(X))
+    found = {candidate.name for candidate in auto_candidates(X, most_work=1.0)}
+    assert not [name for name in found if name.startswith(("sliced", "Sinkhorn", "k-IGV"))]
+    assert {"Gaussian W2, SVC", "MMD, SVC"} <= found
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -68,7 +68,7 @@ def test_the_typical_distance_is_that_of_drawn_points():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": " "}, "`name` must be a text"),
+        ({"name": " "}, "`name` must be a string"),
         ({"name": "a", "divergence": W2, "kernel": kernels.IGV(1.0)}, "not both"),
         ({"name": "a", "divergence": "W2"}, "must be a divergence such as"),
         ({"name": "a", "divergence": []}, "must be a divergence such as"),
@@ -95,12 +95,14 @@ def test_candidates_that_make_no_sense(options, message):
         ([W2], "must be 'auto' or a list of Candidate; got Wasserstein"),
         ([Candidate("a", W2), Candidate("a", W2)], "'a' occurs twice"),
         ([Candidate("a", W2, learner="svm")], "candidate 'a': `learner` must be one of .* Did you mean 'lssvm'"),
-        ([Candidate("a", W2, learner="gp")], "candidate 'a': `learner` must be one of"),
+        ([Candidate("a", W2, learner="ridge")], "candidate 'a': `learner` must be one of"),
         ([Candidate("a", W2, learner=SVC())], "kernel='precomputed' or metric='precomputed'"),
         ([Candidate("a", W2, learner=SVC)], "a scikit-learn estimator with fit and predict"),
         ([Candidate("a", W2, grid={"gama": [1.0]})], "the parameter 'gama', which SVC lacks"),
         ([Candidate("a", W2, grid={"length_scale": [-1.0]})], "`length_scale` must be a finite number"),
         ([Candidate("a", W2, learner="knn", grid={"length_scale": [1.0]})], "its learner has no kernel"),
+        ([Candidate("a", W2, grid={"power": [3.0]})], "`power` must be"),
+        ([Candidate("a", learner=SVC(kernel="precomputed"))], "its learner takes a matrix"),
         ([Candidate("a", kernel=kernels.IGV(1.0), learner="knn")], "its learner takes distances"),
         ([Candidate("a", W2, grid={"gama": [1.0]})], "Did you mean 'gamma'.* SVC has C, "),
         (
@@ -118,23 +120,46 @@ def test_candidates_are_checked_before_anything_runs(candidates, message):
 def test_the_gaussian_process_is_that_of_the_measures():
     X, y = spreads()
     X_new, _ = spreads(seed=1)
-    model = DistanceGP().fit(pairwise(X, divergence=W2), y)
-    k = ConstantKernel(model.variance_) * kernels.Exponential(W2, model.length_scale_) + WhiteKernel(model.noise_)
-    oracle = MeasureGPRegressor(k, optimizer=None).fit(X, (y - y.mean()) / y.std())
-    expected = y.mean() + y.std() * oracle.predict(X_new)
-    assert_allclose(model.predict(pairwise(X_new, X, divergence=W2)), expected, rtol=1e-8)
+    model = CandidateModel(Candidate("W2", W2, learner="gp"), "regression").fit(X, y)
+    k = model.learner_.kernel_
+    again = ConstantKernel(k.k1.k1.constant_value) * model.kernel_ + WhiteKernel(k.k2.noise_level)
+    oracle = MeasureGPRegressor(again, optimizer=None).fit(X, (y - y.mean()) / y.std())
+    mean, std = oracle.predict(X_new, return_std=True)
+    assert_allclose(model.predict(X_new), y.mean() + y.std() * mean, rtol=1e-8)
+    assert_allclose(model.predict(X_new, return_std=True)[1], y.std() * std, rtol=1e-8)
+    assert model.source_ is W2
+    assert model.params_ == {}
 
 
 def test_definiteness_is_proved_or_looked_at():
     X, _ = two_widths()
-    assert definiteness(W2, pairwise(X, divergence=W2, squared=True), 1.0, 1) == "proved"
+    assert definiteness(kernels.Exponential(W2), np.empty((0, 0)), 1) == "proved"
+    W1 = divergences.Wasserstein(p=1)
+    assert definiteness(kernels.Exponential(W1, power=1.0), np.empty((0, 0)), 1) == "proved, power 1"
     rng = np.random.default_rng(0)
     D = np.triu(rng.uniform(0.1, 3.0, (20, 20)), 1)
     table = divergences.Precomputed(D + D.T)
-    assert definiteness(table, (D + D.T) ** 2, 2.0, 1).startswith("indefinite, ")
-    assert definiteness(table, (D + D.T) ** 2, 0.02, 1) == "positive here"
+    for scale, verdict in ((2.0, "indefinite, "), (0.02, "positive here")):
+        assert definiteness(kernels.Exponential(table, scale), np.exp(-((D + D.T) ** 2) / 2 / scale**2), 1).startswith(
+            verdict
+        )
     igv = kernels.IGV(1.0, ground.Gaussian(sigma=1.0))
-    assert definiteness(igv, igv(X), None, 1) == "proved"
+    assert definiteness(igv, igv(X), 1) == "proved"
+
+
+def test_a_distance_is_tried_at_a_power_for_which_its_claims_hold():
+    X, y = two_widths()
+    W1 = divergences.Wasserstein(p=1)
+    assert [definite_power(W1, dim) for dim in (1, 2)] == [1.0, 2.0]
+    given = Candidate("given", W1, grid={"power": [2.0]})
+    found = compare(X, y, candidates=[Candidate("W1", W1), given, Candidate("W1, GP", W1, learner="gp")], cv=2)
+    assert found["W1"].definiteness == "proved, power 1"
+    assert found["W1, GP"].definiteness == "proved, power 1"
+    assert not found["given"].definiteness.startswith("proved")
+    assert found["W1"].chosen[0]["power"] == 1.0
+    model = found.fit("W1")
+    assert model.kernel_.power == 1.0
+    assert_allclose(model.learner_.decision_function(model.kernel_(X, X)) > 0, model.predict(X) == 1)
 
 
 def test_a_model_of_a_candidate():

@@ -54,14 +54,14 @@ def test_targets_of_another_length():
     ],
 )
 def test_labels_of_many_kinds(y):
-    assert_array_equal(read_target(y, 4, "classification"), np.ravel(y))
+    assert_array_equal(read_target(y, 4, "classification")[0], np.ravel(y))
 
 
 def test_missing_values_of_pandas():
     pd = pytest.importorskip("pandas")
     with pytest.raises(InvalidParameterError, match="that of measure 1 is missing"):
-        read_target(pd.Series([1, pd.NA, 2], dtype="Int64"), 3, "classification")
-    assert_array_equal(read_target(pd.Categorical(["u", "v", "u"]), 3, "classification"), ["u", "v", "u"])
+        read_target(pd.Series([1, pd.NA, 2], dtype="Int64"), 3, "classification")[0]
+    assert_array_equal(read_target(pd.Categorical(["u", "v", "u"]), 3, "classification")[0], ["u", "v", "u"])
 
 
 def test_few_samples_of_a_class_mean_fewer_folds():

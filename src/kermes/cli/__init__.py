@@ -1,7 +1,7 @@
 """The command line: click commands around the public API, no numerics.
 
-``_main`` the group, its errors and exit codes · ``_options`` and ``_output`` what commands share · ``_learners`` what
-``kermes fit`` fits · every other file the command of its name.
+``_main`` the group, its errors and exit codes · ``_options`` and ``_output`` what commands share · ``_naming``
+kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search · every other file the command of its name.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def cluster(
     from . import _naming as naming
 
     refuse_ending(output, ROWS)
-    _, found = reading.fitted(data)
+    found = reading.scaled(data)
     X = found.measures
     distance = naming.divergence(divergence)
     model: Any

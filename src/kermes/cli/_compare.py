@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from ..exceptions import KermesError
-from ._fit import model_notes, require_labels
+from ._fit import labels_of, model_notes
 from ._hints import say_hints
-from ._learners import task_of
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
 from ._output import print_json, refuse_existing, say
 
@@ -56,18 +55,19 @@ def compare(
     from .. import _persistence
     from .. import compare as run
     from ..comparison import ComparisonInterrupted
+    from ._candidates import candidate
 
     if html is not None and not click.get_current_context().params["force"]:
         refuse_existing(html)
     if output is not None:
         _persistence.require()
-    reading, found = reading.fitted(data)
-    labels = require_labels(found)
-    task = task_of(labels) if task == "auto" else task
-    say_hints(found, chosen=reading.columns is not None)
-    candidates: Any = [_candidate(name) for name in names] or "auto"
+    found = reading.read(data)
+    labels, task = labels_of(found, task)
+    say_hints(found, reading)
+    X, scaler = found.measures, reading.scaler(found.measures)
+    candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     try:
-        result = run(found.measures, labels, task, candidates, cv, budget, seed)
+        result = run(X, labels, task, candidates, cv, budget, seed, preprocessing=scaler)
     except ComparisonInterrupted as interruption:
         click.echo(interruption.comparison)  # what was finished
         raise
@@ -83,15 +83,3 @@ def compare(
     if output is not None:
         _persistence.write(result.best_, output, model_notes(reading, found, task))
         say(f"Best model written to {output}")
-
-
-def _candidate(name: str) -> Any:
-    """Return a named kernel as a candidate; the length scale of a distance is searched unless the name has it."""
-    from ..comparison import Candidate
-    from ..kernels import Exponential
-    from . import _naming as naming
-
-    kernel = naming.kernel(name)
-    if isinstance(kernel, Exponential) and not {"length_scale", "power"} & naming.parse(name).options.keys():
-        return Candidate(name, kernel.divergence)
-    return Candidate(name, kernel=kernel)

@@ -31,7 +31,7 @@ def convert(data: Path, reading: Reading, output: Path, as_json: bool) -> None:
     from ..files import write
 
     refuse_ending(output, ENDINGS)
-    _, found = reading.fitted(data)
+    found = reading.scaled(data)
     write(found, output)
     X = found.measures
     if as_json:

@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from .._scales import median_distance
+from ._candidates import with_length_scale
 from ._hints import STANDARDIZE, unequal
-from ._learners import task_of, with_length_scale
 from ._options import Command, Name, Reading, as_json, data_argument, reads, seed_option
 from ._output import counted, number, print_facts, print_json, print_table
 
@@ -33,7 +33,7 @@ def diagnose(data: Path, reading: Reading, kernel: str, most: int, seed: int, as
 
     Also the length scale to start with, and the error of the nearest neighbour if there are labels.
     """
-    _, found = reading.fitted(data)
+    found = reading.scaled(data)
     X, labels = found.measures, found.labels
     facts = _facts(X) | {"labels": _labels(labels)}
     drawn = np.arange(len(X))
@@ -80,6 +80,8 @@ def _coordinates(data: Any) -> list[dict[str, Any]]:
 def _labels(labels: Any) -> str | None:
     if labels is None:
         return None
+    from ..comparison._folds import task_of
+
     if task_of(labels) == "regression":
         return f"numbers, {_range(labels)}"
     classes, counts = np.unique(labels, return_counts=True)
@@ -90,6 +92,7 @@ def _labels(labels: Any) -> str | None:
 def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:
     """Return the spectrum of the Gram matrix, length scales, and the error of nearest neighbours."""
     from .. import definiteness, kernels, pairwise
+    from ..comparison._folds import task_of
 
     kernel = with_length_scale(name, X)
     K = kernel(X)

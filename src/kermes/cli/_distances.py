@@ -52,7 +52,7 @@ def distances(
     refuse_ending(output, MATRICES)
     if resume and output.suffix != ".zarr":
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
-    _, found = reading.fitted(data)
+    found = reading.scaled(data)
     engine = _engine(output, scheduler, resume)
     D, info = pairwise(
         found.measures, divergence=naming.divergence(divergence), engine=engine, squared=squared, return_info=True
@@ -93,10 +93,10 @@ def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: 
     Without a length scale in the name of the kernel, the median distance is taken.
     """
     from .. import definiteness
-    from ._learners import with_length_scale
+    from ._candidates import with_length_scale
 
     refuse_ending(output, MATRICES)
-    _, found = reading.fitted(data)
+    found = reading.scaled(data)
     chosen = with_length_scale(kernel, found.measures)
     K = chosen(found.measures)
     spectrum = definiteness.spectrum(K)

@@ -1,15 +1,16 @@
-"""``kermes fit``: from a file of labelled measures to a model file."""
+"""``kermes fit``: from a file of labelled measures to a model file; a comparison with one candidate."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._hints import say_hints
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
 from ._output import counted, print_json
@@ -44,50 +45,71 @@ def fit(
     """Fit a classifier or a regression, and save it.
 
     Length scale and regularisation are searched by cross-validation (a Gaussian process: by marginal likelihood),
-    unless the name of the kernel gives them; the score is that of the best setting, a little too good (compare has
-    nested scores). How the data were read is kept in the model file. By default classes are learnt by a support vector
-    machine if the kernel is proved definite, by least squares if not; numbers by a Gaussian process.
+    unless the name of the kernel gives them; the score is that of a nested cross-validation, as compare has it. How the
+    data were read is kept in the model file. By default classes are learnt by a support vector machine if the kernel is
+    proved definite, by least squares if not; numbers by a Gaussian process.
     """
     from .. import _persistence
-    from . import _learners
+    from ..comparison._report import describe
+    from ._candidates import candidate
 
     _persistence.require()
-    reading, found = reading.fitted(data)
-    labels = require_labels(found)
-    task = _learners.task_of(labels) if task == "auto" else task
-    if task == "regression" and labels.dtype.kind not in "biuf":
-        raise InvalidParameterError("`task` (--task) regression needs labels that are numbers.")
+    found = reading.read(data)
+    labels, task = labels_of(found, task)
     if not as_json:
         click.echo(f"{found.measures}, {_described(labels, task)}")
-    say_hints(found, chosen=reading.columns is not None)
+    say_hints(found, reading)
     started = time.perf_counter()
-    fitted = _learners.fit(found.measures, labels, task, learner, kernel, seed)
+    one = candidate(kernel, task, found.measures.dim, learner)
+    model, scores, settings = _fitted(found.measures, labels, task, one, seed, reading.scaler(found.measures))
     seconds = time.perf_counter() - started
-    _persistence.write(fitted.model, output, model_notes(reading, found, task))
-    summary = {
-        "measures": len(labels),
-        "task": task,
-        "model": repr(fitted.model),
-        "score": fitted.score_name,
-        "mean": fitted.scores.mean(),
-        "deviation": fitted.scores.std(),
-        "folds": fitted.scores,
-        "settings tried": fitted.settings,
-        "seconds": seconds,
-        "output": str(output),
-    }
+    _persistence.write(model, output, model_notes(reading, found, task))
+    name = "accuracy" if task == "classification" else "R²"
     if as_json:
-        print_json(summary)
+        summary = {"measures": len(labels), "task": task, "model": describe(model), "score": name, "folds": scores}
+        moments = {"mean": np.mean(scores), "deviation": np.std(scores)} if len(scores) else {}
+        ending = {"settings tried": settings, "seconds": seconds, "output": str(output)}
+        print_json(summary | moments | ending)
         return
-    tried = f", the best of {fitted.settings} settings" if fitted.settings > 1 else ""
-    click.echo(
-        f"{fitted.score_name} {fitted.scores.mean():.3f} ± {fitted.scores.std():.3f} in {len(fitted.scores)}-fold "
-        f"cross-validation{tried}{_baseline(labels, task)}"
-    )
-    click.echo(" ".join(repr(fitted.model).split()))
-    if hasattr(fitted.model, "log_marginal_likelihood_value_"):
-        click.echo(f"Kernel after the fit: {fitted.model.kernel_}")
+    tried = f", each time the best of {settings} settings" if settings > 1 else ""
+    if len(scores):
+        judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
+        click.echo(f"{judged}{tried}{_baseline(labels, task)}")
+    else:
+        click.echo("Too few measures for a score by nested cross-validation.")
+    click.echo(" ".join(describe(model).split()))
+    if hasattr(model.learner_, "log_marginal_likelihood_value_"):
+        click.echo(f"Kernel after the fit: {model.learner_.kernel_}")
     click.echo(f"Written to {output} in {seconds:.1f} s; use it: kermes predict {output} NEW_DATA")
+
+
+def _fitted(X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any) -> tuple[Any, Any, int]:
+    """Return the model, its scores (none if there are too few measures to judge it), and the number of settings."""
+    from dataclasses import replace
+
+    from .. import compare
+    from ..comparison import CandidateModel
+    from ..comparison._candidate import as_trial
+    from ..comparison._search import n_settings
+    from ..engine import DEFAULT
+
+    settings = n_settings(as_trial(one, task, DEFAULT))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)  # fewer folds: the score says how many
+            result = compare(X, y, task, one, random_state=seed, preprocessing=preprocessing)
+    except UnsuitableDataError:
+        if task == "regression" or np.unique(y, return_counts=True)[1].min() < 2:
+            raise
+        # Two of a class are enough for a search, but not for nested folds.
+        one = replace(one, preprocessing=preprocessing)
+        return CandidateModel(one, task, random_state=seed).fit(X, y), (), settings
+    row = result.rows[0]
+    if row.error is not None:
+        raise row.error
+    for text in row.warnings:
+        warnings.warn(text.partition(": ")[2], stacklevel=2)
+    return result.best_, row.scores, settings
 
 
 def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
@@ -96,11 +118,13 @@ def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
 
 
-def require_labels(data: Any) -> Any:
-    """Return the labels, or say how to give them."""
+def labels_of(data: Any, task: str) -> tuple[Any, str]:
+    """Return the labels and the task, or say how to give them."""
+    from ..comparison._folds import read_target
+
     if data.labels is None:
         raise InvalidParameterError("`label` is needed: --label COLUMN of a table, or --labels FILE.")
-    return data.labels
+    return read_target(data.labels, len(data.measures), task)
 
 
 def _described(labels: Any, task: str) -> str:

@@ -9,14 +9,14 @@ import numpy as np
 from ..core import ragged
 from ._output import say
 
-#: Coordinates whose deviations differ by more than this factor should be standardised.
+#: Coordinates whose standard deviations differ by more than this factor should be standardised.
 UNEQUAL = 10.0
-STANDARDIZE = "The coordinates have very different deviations: --standardize, unless their units are the same."
+STANDARDIZE = "The coordinates have very different standard deviations: --standardize, unless their units are the same."
 
 
-def say_hints(data: Any, chosen: bool) -> None:
+def say_hints(data: Any, reading: Any) -> None:
     """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
-    if data.columns and not chosen:
+    if data.columns and reading.columns is None:
         say(f"Coordinates: {', '.join(name or repr(name) for name in data.columns)} (choose others with --columns)")
         constant = [name or repr(name) for name in constant_columns(data)]
         if constant:
@@ -24,7 +24,7 @@ def say_hints(data: Any, chosen: bool) -> None:
                 f"Warning: {', '.join(constant)}: the same in all rows of each measure, so likely a label or a number "
                 "of the measure; name the coordinates with --columns."
             )
-    if unequal(data.measures.points.std(axis=0)):
+    if not reading.standardize and unequal(data.measures.points.std(axis=0)):
         say(f"Hint: {STANDARDIZE}")
 
 

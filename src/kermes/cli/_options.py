@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._output import counted, refuse_existing
+from ._output import refuse_existing
 
 Function = Callable[..., Any]
 
@@ -58,36 +58,39 @@ class Reading:
     spacing: str | float | None = None
     invert: bool | None = None
     atoms: int | None = None
-    scale: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None  # in model files of the first edition
 
     def read(self, path: Path) -> Any:
-        """Return the data of the file; coordinates divided by ``scale``, at most ``atoms`` atoms in each measure."""
-        return self._prepared(self._raw(path))
-
-    def fitted(self, path: Path) -> tuple[Reading, Any]:
-        """Return the reading with the scale of these data, if it is to standardise, and the data."""
-        data = self._raw(path)
-        if not self.standardize:
-            return self, self._prepared(data)
-        deviations = data.measures.points.std(axis=0)
-        if not deviations.all():
-            raise UnsuitableDataError(
-                f"coordinate {int(np.flatnonzero(deviations == 0)[0])} is constant and has no scale; leave it out."
-            )
-        scaled = replace(self, scale=tuple(float(value) for value in deviations))
-        return scaled, scaled._prepared(data)
-
-    def _raw(self, path: Path) -> Any:
+        """Return the data of the file, at most ``atoms`` atoms in each measure; the model standardises."""
         from ..files import read as read_file
 
         named = asdict(self)
         for name in ("standardize", "atoms", "scale"):
             del named[name]
-        return read_file(path, **{name: value for name, value in named.items() if value is not None})
-
-    def _prepared(self, data: Any) -> Any:
-        X = data.measures if self.scale is None else _divided(data.measures, np.array(self.scale))
+        data = read_file(path, **{name: value for name, value in named.items() if value is not None})
+        X = data.measures
+        if self.scale is not None:
+            X = X.map_points(lambda points: points / np.array(self.scale))
         return replace(data, measures=X if self.atoms is None else X.subsample(self.atoms))
+
+    def scaled(self, path: Path) -> Any:
+        """Return the data of the file, standardised if that was asked for: for commands without a model."""
+        data = self.read(path)
+        scaler = self.scaler(data.measures)
+        return data if scaler is None else replace(data, measures=scaler.fit_transform(data.measures))
+
+    def scaler(self, X: Any) -> Any:
+        """Return the step that divides each coordinate by its standard deviation, or None if that was not asked for."""
+        from sklearn.preprocessing import StandardScaler
+
+        from .. import MapPoints
+
+        if not self.standardize:
+            return None
+        constant = np.flatnonzero(X.points.std(axis=0) == 0)
+        if len(constant):
+            raise UnsuitableDataError(f"coordinate {constant[0]} is constant and has no scale; leave it out.")
+        return MapPoints(StandardScaler(with_mean=False), weighting="atom")
 
     def notes(self) -> dict[str, Any]:
         """Return plain values that a model file keeps, without the labels."""
@@ -105,18 +108,6 @@ class Reading:
             if name not in strange and getattr(self, name, None) is None
         }
         return replace(self, **missing)
-
-
-def _divided(X: Any, scale: Any) -> Any:
-    """Return the measures with coordinates divided by ``scale``, without a common support."""
-    from .. import Measures
-
-    if X.dim != len(scale):
-        raise UnsuitableDataError(
-            f"the data have {counted(X.dim, 'coordinate', 'coordinates')}, the model {len(scale)}."
-        )
-    packed = replace(X._packed, points=X.points / scale, support=None, atoms=None)
-    return Measures(packed)
 
 
 class Columns(click.ParamType):  # type: ignore[type-arg]
@@ -145,7 +136,7 @@ class Spacing(click.ParamType):  # type: ignore[type-arg]
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]
-    """A divergence or kernel by its short name; kept as text, checked here."""
+    """A divergence or kernel by its short name; kept as a string, checked here."""
 
     def __init__(self, kind: str) -> None:
         self.name = "name[:key=value,...]"
@@ -176,7 +167,7 @@ READING_OPTIONS = [
     click.option("--columns", type=Columns(), help="Tables: the coordinates; all other numbers by default."),
     click.option("--weights", metavar="COLUMN", help="Tables: the column of masses."),
     click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
-    click.option("--standardize", is_flag=True, default=None, help="Divide each coordinate by its deviation."),
+    click.option("--standardize", is_flag=True, default=None, help="Divide each coordinate by its standard deviation."),
     click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
     click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),
     click.option("--spacing", type=Spacing(), help="Images: unit of the coordinates."),

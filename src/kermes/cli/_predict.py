@@ -34,7 +34,7 @@ def predict(
     """Predict with a saved model, a row for each measure.
 
     The prediction is the last column. The file is read as the training data were, unless options say otherwise.
-    With --label the score is told too.
+    With --label the score is printed too.
     """
     from .. import _persistence
 
@@ -51,7 +51,7 @@ def predict(
     if output is not None or not as_json:
         write_rows(columns, output)
     if found.labels is not None:
-        say(_score(columns["prediction"], found.labels))
+        say(_score(columns["prediction"], found.labels, file.model))
     if output is not None:
         say(f"{len(found.measures)} predictions written to {output}")
 
@@ -98,14 +98,19 @@ def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
     try:
         prediction, deviation = model.predict(X, return_std=True)
     except TypeError:
-        raise InvalidParameterError("this model has no deviations; fit with --learner gp for them (numbers).") from None
+        raise InvalidParameterError(
+            "this model has no standard deviations; fit with --learner gp for them (numbers)."
+        ) from None
     return columns | {"std": deviation, "prediction": prediction}
 
 
-def _score(prediction: Any, labels: Any) -> str:
-    """Return how well the predictions agree with the labels."""
+def _score(prediction: Any, labels: Any, model: Any) -> str:
+    """Return how well the predictions agree with the labels: classes that are numbers are compared as numbers."""
+    from sklearn.base import is_classifier
     from sklearn.metrics import r2_score
 
-    if np.asarray(prediction).dtype.kind == "f" and labels.dtype.kind in "iuf":
-        return f"R² {r2_score(labels, prediction):.3f}"
-    return f"accuracy {np.mean(np.asarray(prediction).astype(str) == labels.astype(str)):.3f}"
+    predicted = np.asarray(prediction)
+    numbers = predicted.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
+    if numbers and not is_classifier(model):
+        return f"R² {r2_score(labels, predicted):.3f}"
+    return f"accuracy {np.mean(predicted == labels if numbers else predicted.astype(str) == labels.astype(str)):.3f}"

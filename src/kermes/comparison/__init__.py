@@ -1,14 +1,20 @@
-"""Many kernels and distances on one labelled data set, judged by nested cross-validation.
+"""Many kernels and distances on one labelled data set, judged by nested cross-validation: the one search.
 
-::
+The way of one call::
 
-    compare -> candidates (_auto, or given) -> matrices, each pair once (_views)
-                                                   |
-            Comparison <- scores <- folds (_folds) x search on submatrices (_search)
+    compare(X, y)
+      -> labels, task, folds, score                       _folds     outer folds, each with inner splits of its rows
+      -> candidates, given or for these data              _auto, _candidate
+      -> trials: sources, learner, values to try          _candidate, _learners
+      -> for each trial, the cheapest first on a budget   _compare, _budget
+           views of X: the measures, or a matrix for each source, every pair once (after a preprocessing: per fold)
+           for each outer fold: blocks of the views -> tune on the inner splits -> predict the test rows   _search
+           a row: scores, choices, predictions; the views of the leader are kept
+      -> the best candidate fitted to all samples, with the views kept      _model
+      -> Comparison: leaderboard, predictions, distances, page              _result, _report
 
-``_compare`` the run · ``_candidate`` what is compared · ``_auto`` the candidates for the data at hand · ``_learners``
-the learners on matrices · ``_budget`` time limits · ``_model`` a candidate as an estimator on measures · ``_result``
-the leaderboard. Imports ``estimators``, ``definiteness`` and everything below. Start reading at ``_compare``.
+``CandidateModel.fit`` is the inner half of it (views, tune); ``kermes fit`` is a comparison with one candidate.
+Imports ``estimators``, ``definiteness`` and everything below. Start reading at ``_compare``.
 """
 
 from __future__ import annotations

@@ -38,8 +38,6 @@ SIGMAS = (0.1, 0.25)
 ETA = 0.01
 #: Directions of sliced transport.
 SLICES = 50
-#: Elementary operations of all pairs above which a distance is left out: about half an hour on two cores.
-MOST_WORK = 5e12
 
 #: Learners beside the first one, which every distance gets.
 _FIRST = {"classification": ("svc", "SVC"), "regression": ("ridge", "ridge")}
@@ -48,7 +46,9 @@ _INDEFINITE = {"classification": ("lssvm", "LS-SVM"), "regression": _NEIGHBOURS}
 _DEFINITE = {"classification": _NEIGHBOURS, "regression": ("gp", "GP")}
 
 
-def auto_candidates(X: Any, task: str = "classification", random_state: int = 0) -> list[Candidate]:
+def auto_candidates(
+    X: Any, task: str = "classification", random_state: int = 0, most_work: float = 5e12
+) -> list[Candidate]:
     """Return the candidates that ``compare`` takes if none are given, to look at, shorten or extend.
 
     Parameters
@@ -57,14 +57,16 @@ def auto_candidates(X: Any, task: str = "classification", random_state: int = 0)
     task : 'classification' or 'regression'
     random_state : int
         Seed of the pairs of points that give the scale, and of the slices.
+    most_work : float
+        Elementary operations of all pairs above which a distance is left out; the default is about half an hour on
+        two cores.
 
     Returns
     -------
     list of Candidate
         Baselines (no data, means of the points, weights bin by bin on a shared support), then transport (exact on the
         line; sliced and entropic beyond), MMD at two lengths, Gaussians, k-IGV, and Jensen-Shannon on a shared
-        support. Lengths are fractions of the median distance between points of different measures. What would take
-        over half an hour or so is left out.
+        support. Lengths are fractions of the median distance between points of different measures.
 
     Examples
     --------
@@ -83,34 +85,18 @@ def auto_candidates(X: Any, task: str = "classification", random_state: int = 0)
     if measures.support is not None:
         found += [_of("weights", Euclidean(), _FIRST[task]), _of("Jensen-Shannon", JensenShannon(), _FIRST[task])]
     length = _typical_distance(measures, random_state)
-    return (
-        found
-        + (_on_the_line(task) if measures.dim == 1 else _in_space(measures, task, length, random_state))
-        + [
-            _of("MMD", [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS], _FIRST[task]),
-            *_within_reach(
-                "k-IGV", GeneralizedVariance(ETA, Gaussian(sigma=_short(SIGMAS[0] * length))), [_FIRST[task]], measures
-            ),
-        ]
-    )
-
-
-def _on_the_line(task: str) -> list[Candidate]:
-    return [
-        _of("W2", Wasserstein(p=2), _FIRST[task]),
-        _of("W2", Wasserstein(p=2), _DEFINITE[task]),
-        _of("Gaussian W2", GaussianWasserstein(), _FIRST[task]),
-    ]
-
-
-def _in_space(X: Measures, task: str, length: float, seed: int) -> list[Candidate]:
-    sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=seed)
-    entropic = Sinkhorn(_short(EPSILON * length**2), value="debiased")
-    return [
-        *_within_reach("sliced W2", sliced, [_FIRST[task], _DEFINITE[task]], X),
-        *_within_reach("Sinkhorn W2", entropic, [_FIRST[task], _INDEFINITE[task]], X),
-        _of("Gaussian W2", GaussianWasserstein(), _FIRST[task]),
-    ]
+    if measures.dim == 1:
+        found += [_of("W2", Wasserstein(p=2), learner) for learner in (_FIRST[task], _DEFINITE[task])]
+    else:
+        sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=random_state)
+        entropic = Sinkhorn(_short(EPSILON * length**2), value="debiased")
+        for name, divergence, other in (("sliced W2", sliced, _DEFINITE), ("Sinkhorn W2", entropic, _INDEFINITE)):
+            if _work(divergence, measures) <= most_work:
+                found += [_of(name, divergence, learner) for learner in (_FIRST[task], other[task])]
+    found.append(_of("Gaussian W2", GaussianWasserstein(), _FIRST[task]))
+    found.append(_of("MMD", [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS], _FIRST[task]))
+    variance = GeneralizedVariance(ETA, Gaussian(sigma=_short(SIGMAS[0] * length)))
+    return [*found, _of("k-IGV", variance, _FIRST[task])] if _work(variance, measures) <= most_work else found
 
 
 def _of(name: str, divergence: Divergence | list[Any], learner: tuple[str, str]) -> Candidate:
@@ -122,12 +108,10 @@ def _short(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _within_reach(name: str, divergence: Divergence, learners: list[tuple[str, str]], X: Measures) -> list[Candidate]:
-    """Return the candidates of a distance, or none if all its pairs would take too long."""
+def _work(divergence: Divergence, X: Measures) -> float:
+    """Return the elementary operations of all pairs."""
     part = X[: min(len(X), 64)]
-    if pair_work(divergence, part, part) * len(X) * (len(X) - 1) / 2 > MOST_WORK:
-        return []
-    return [_of(name, divergence, learner) for learner in learners]
+    return pair_work(divergence, part, part) * len(X) * (len(X) - 1) / 2
 
 
 def _typical_distance(X: Measures, seed: int) -> float:

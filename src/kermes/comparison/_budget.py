@@ -12,30 +12,26 @@ from .._checks import positive
 from ..engine import Engine
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
-from ._views import evaluate
+from ._search import evaluate
 
 __all__ = ["Clock", "duration", "estimate", "read_budget"]
 
 _UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
-#: Seconds after which a sample of pairs says enough about the others, and the most measures in it.
-ENOUGH, LARGEST_SAMPLE = 0.05, 64
-#: Seconds of a sample that is not taken twice.
-LONG = 0.5
 
 
 def read_budget(budget: Any) -> float | None:
-    """Return seconds from a number of them or a text such as '90s', '5min' or '1h 30min'."""
+    """Return seconds from a number of them or a string such as '90s', '5min' or '1h 30min'."""
     if budget is None:
         return None
     if not isinstance(budget, str):
-        return positive(budget, "budget", remedy="Or a text such as '5min'.")
+        return positive(budget, "budget", remedy="Or a string such as '5min'.")
     text = budget.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return positive(float(text), "budget")
     if not re.fullmatch(rf"({_PART}\s*)+", text):
         raise InvalidParameterError(
-            f"`budget` must be a number of seconds, or a text such as '30s', '5min' or '1h 30min'; got {budget!r}."
+            f"`budget` must be a number of seconds, or a string such as '30s', '5min' or '1h 30min'; got {budget!r}."
         )
     return positive(sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, text)), "budget")
 
@@ -66,11 +62,22 @@ class Clock:
         return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._started)
 
 
-def estimate(source: Any, X: Measures, engine: Engine, seed: int) -> float:
+def estimate(
+    source: Any,
+    X: Measures,
+    engine: Engine,
+    seed: int,
+    *,
+    enough: float = 0.05,
+    most_measures: int = 64,
+    long: float = 0.5,
+) -> float:
     """Return the seconds that all pairs will take, from the time of a sample of them.
 
     Time is taken as a + b * pairs: a, what is done once (tables of a shared support), must not be counted per pair.
     Compilation is paid for here and not counted. Errors are left for the run itself to meet: the estimate is then 0.
+    A sample says enough about all pairs after ``enough`` seconds or with ``most_measures``; one of ``long`` seconds is
+    not taken twice.
     """
     rows = np.random.default_rng(seed).permutation(len(X))
     sampler = Engine("serial", memo=False, progress=False)
@@ -79,17 +86,17 @@ def estimate(source: Any, X: Measures, engine: Engine, seed: int) -> float:
         """Return the seconds of the pairs of m measures, the better of two: a pause in one is no cost of pairs."""
         part = X[np.sort(rows[:m])]
         times: list[float] = []
-        while len(times) < 2 and sum(times) < LONG:
+        while len(times) < 2 and sum(times) < long:
             started = time.perf_counter()
-            evaluate(source, part, None, sampler)
+            evaluate(source, part, sampler)
             times.append(time.perf_counter() - started)
         return min(times)
 
     m, seconds = 2, 0.0
     try:
-        evaluate(source, X[np.sort(rows[:2])], None, sampler)
+        evaluate(source, X[np.sort(rows[:2])], sampler)
         first = sample(2)
-        while seconds - first < ENOUGH and m < min(len(X), LARGEST_SAMPLE):
+        while seconds - first < enough and m < min(len(X), most_measures):
             m = min(2 * m, len(X))
             seconds = sample(m)
     except Exception:

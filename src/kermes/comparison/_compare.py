@@ -19,12 +19,24 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._auto import auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
-from ._candidate import Candidate, Plan, plan
+from ._candidate import Candidate, Trial, as_trial
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
-from ._learners import DistanceGP
+from ._model import preprocess
 from ._result import Comparison, ComparisonInterrupted, Row
-from ._search import Fitted, block, finite_score, n_settings, predict, tune
-from ._views import definiteness, evaluate
+from ._search import (
+    Fitted,
+    View,
+    block,
+    definiteness,
+    evaluate,
+    finite_score,
+    kernel_of,
+    n_settings,
+    predictions,
+    seen,
+    tune,
+    views_of,
+)
 
 __all__ = ["compare"]
 
@@ -43,6 +55,7 @@ def compare(
     scoring: str | None = None,
     inner_cv: int = 3,
     groups: Any = None,
+    preprocessing: Any = None,
 ) -> Comparison:
     r"""Compare kernels and distances on labelled measures by nested cross-validation.
 
@@ -50,16 +63,17 @@ def compare(
     ----------
     X : Measures, or anything ``as_measures`` takes
     y : array of shape (n,)
-        Labels (numbers or texts), or values for regression.
-    task : 'classification' or 'regression'
+        Labels (numbers or strings), or values for regression.
+    task : 'classification', 'regression' or 'auto'
+        'auto' takes strings and up to twenty distinct whole numbers for classes.
     candidates : 'auto' or list of Candidate
         What to compare; 'auto' takes :func:`~kermes.comparison.auto_candidates`.
     cv : int, splitter or iterable of (train, test)
         Outer folds, by which candidates are judged; a number means shuffled folds, stratified by class. Fewer, with a
         warning, where a class has fewer samples.
     budget : float or str, optional
-        Seconds, or a text such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed, by
-        a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
+        Seconds, or a string such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed,
+        by a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
         skipped, and one that is still running at the end stops after its fold.
     random_state : int
         Seed of folds, slices and learners.
@@ -74,6 +88,9 @@ def compare(
         Folds of the searches within training sets.
     groups : array of shape (n,), optional
         Samples of one group (a patient) are never on both sides of a split.
+    preprocessing : transformer, optional
+        First step of all candidates that have none of their own: from measures to measures, such as
+        ``MapPoints(StandardScaler())``. It is fitted to each training set, so distances are computed for each fold.
 
     Returns
     -------
@@ -113,7 +130,7 @@ def compare(
     array([2])
     """
     measures = as_measures(X)
-    target = read_target(y, len(measures), task)
+    target, task = read_target(y, len(measures), task)
     seed = integer(random_state, "random_state", low=0)
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
@@ -124,9 +141,9 @@ def compare(
     folds = outer_folds(target, task, cv, inner_cv, grouped, seed)
     if score.name == "r2" and min(len(fold.test) for fold in folds) < 2:
         raise InvalidParameterError("R^2 needs two samples in every test fold; use scoring='neg_mean_absolute_error'.")
-    plans = _plans(candidates, measures, task, seed)
     engine = Engine(progress=progress) if engine is None else engine
-    run = _Run(measures, target, folds, score, seed, engine, progress, clock, plans)
+    trials = _trials(_listed(candidates, measures, target, task, seed, preprocessing), task, engine)
+    run = _Run(measures, target, folds, score, seed, engine, progress, clock, trials)
     empty = Comparison(
         (), measures, target, task, score.name, tuple(folds), engine, seed, inner_cv, grouped, finished=False
     )
@@ -134,34 +151,41 @@ def compare(
     try:
         for number in run.order():
             rows.append(run.row(number))
-        return _refitted(replace(empty, rows=_ranked(rows, plans), finished=True))
+        return _refitted(replace(empty, rows=run.ranked(rows), finished=True), run.leader)
     except KeyboardInterrupt:
-        raise ComparisonInterrupted(replace(empty, rows=_ranked(rows, plans))) from None
+        raise ComparisonInterrupted(replace(empty, rows=run.ranked(rows))) from None
 
 
-def _plans(candidates: Any, X: Measures, task: str, seed: int) -> list[tuple[Candidate, Plan]]:
-    """Return the candidates, checked before anything is computed."""
+def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, preprocessing: Any) -> list[Candidate]:
+    """Return the candidates, each with its preprocessing."""
     if isinstance(candidates, str):
         choice(candidates, "candidates", ["auto"])
-        listed = auto_candidates(X, task, seed)
+        listed = auto_candidates(preprocess(preprocessing, X, y)[1], task, seed)
     else:
         listed = [candidates] if isinstance(candidates, Candidate) else list(candidates)
     strangers = [item for item in listed if not isinstance(item, Candidate)]
     if strangers or not listed:
         got = repr(strangers[0]) if strangers else "none"
         raise InvalidParameterError(f"`candidates` must be 'auto' or a list of Candidate; got {got}.")
+    if preprocessing is None:
+        return listed
+    return [item if item.preprocessing is not None else replace(item, preprocessing=preprocessing) for item in listed]
+
+
+def _trials(listed: list[Candidate], task: str, engine: Engine) -> list[tuple[Candidate, Trial]]:
+    """Return the candidates, checked before anything is computed."""
     repeated = [name for name, count in Counter(item.name for item in listed).items() if count > 1]
     if repeated:
         raise InvalidParameterError(f"`candidates` must have different names; {repeated[0]!r} occurs twice.")
-    return [(item, plan(item, task)) for item in listed]
+    return [(item, as_trial(item, task, engine)) for item in listed]
 
 
 class _OutOfTime(Exception):
-    """The budget is used up; says when."""
+    """The budget is used up; the message says when."""
 
 
 class _Run:
-    """One comparison under way: the matrices in use, the times seen so far."""
+    """One comparison under way: the matrices in use, the times seen so far, the leader."""
 
     def __init__(
         self,
@@ -173,128 +197,160 @@ class _Run:
         engine: Engine,
         progress: bool | str,
         clock: Clock,
-        plans: list[tuple[Candidate, Plan]],
+        trials: list[tuple[Candidate, Trial]],
     ) -> None:
         self.X, self.y, self.folds, self.score, self.seed = X, y, folds, score, seed
-        self.engine, self.progress, self.clock, self.plans = engine, progress, clock, plans
+        self.engine, self.progress, self.clock, self.trials = engine, progress, clock, trials
+        self.leader: tuple[str, list[View]] | None = None  # the best candidate so far, and its views
+        self._first: tuple[Any, ...] = ()
         self._matrices: dict[Any, tuple[FloatArray, float]] = {}
-        self._uses = Counter(_key(source) for _, p in plans for source in p.sources)
+        self._uses = Counter(_key(source) for _, trial in trials for source in trial.sources)
         self._estimates: dict[Any, float] = {}  # seconds of the matrix of a source
         self._fit_seconds: dict[str, float] = {}  # seconds per setting of a kind of learner
 
     def order(self) -> Iterator[int]:
         """Yield the numbers of the candidates: as given, or with a budget the cheapest first, by what is known then."""
-        waiting = list(range(len(self.plans)))
+        waiting = list(range(len(self.trials)))
         if self.clock.budget is None:
             yield from waiting
             return
-        for source in (source for _, p in self.plans for source in p.sources):
+        for source in (source for _, trial in self.trials for source in trial.sources):
             if _key(source) not in self._estimates:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the run itself will tell
+                    warnings.simplefilter("ignore")  # the run itself will say
                     self._estimates[_key(source)] = estimate(source, self.X, self.engine, self.seed)
         while waiting:
-            cheapest = min(waiting, key=lambda number: self._needed(self.plans[number][1]))
+            cheapest = min(waiting, key=self._needed)
             waiting.remove(cheapest)
             yield cheapest
 
-    def _needed(self, p: Plan) -> float:
+    def _needed(self, number: int) -> float:
         """Return the seconds a candidate will take: matrices not at hand, and fits like those of its learner so far."""
-        missing = {_key(source) for source in p.sources} - set(self._matrices)
-        fits = n_settings(p) * self._fit_seconds.get(_kind(p), 0.0)
-        return sum(self._estimates.get(key, 0.0) for key in missing) + fits
+        candidate, trial = self.trials[number]
+        fits = n_settings(trial) * self._fit_seconds.get(_kind(trial), 0.0)
+        needed = {_key(source) for source in trial.sources}
+        if candidate.preprocessing is not None:  # other measures in every fold
+            return len(self.folds) * sum(self._estimates.get(key, 0.0) for key in needed) + fits
+        return sum(self._estimates.get(key, 0.0) for key in needed - set(self._matrices)) + fits
 
     def row(self, number: int) -> Row:
         """Run one candidate; whatever goes wrong is its row."""
-        candidate, p = self.plans[number]
+        candidate, trial = self.trials[number]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self._judge(number, candidate, p)
+                found = self._judge(number)
             except _OutOfTime as reason:
                 found = Row(candidate, "skipped", message=str(reason))
             except Exception as error:  # one candidate must not cost the others
-                found = Row(candidate, "failed", message=f"{type(error).__name__}: {error}")
+                found = Row(candidate, "failed", message=f"{type(error).__name__}: {error}", error=error)
             finally:
-                self._release(p)
-        told = dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught)
-        return replace(found, warnings=tuple(told))
+                self._release(trial)
+        said = dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught)
+        return replace(found, warnings=tuple(said))
 
-    def _judge(self, number: int, candidate: Candidate, p: Plan) -> Row:
-        self._check_time(p)
-        views, distance_seconds = self._views(p)
+    def _judge(self, number: int) -> Row:
+        candidate, trial = self.trials[number]
+        self._check_time(number)
+        views, distance_seconds = ([], 0.0) if candidate.preprocessing is not None else self._views(trial)
+        found, predicted, dim = [], [], self.X.dim
         started = time.perf_counter()
-        scores, found, predicted = [], [], []
-        with Progress(len(self.folds), self.progress, f"{number + 1}/{len(self.plans)} {p.name}", "folds") as bar:
+        label = f"{number + 1}/{len(self.trials)} {candidate.name}"
+        with Progress(len(self.folds), self.progress, label, "folds") as bar:
             for done, fold in enumerate(self.folds):
                 if self.clock.left < 0:
                     raise _OutOfTime(f"stopped after {done} of {len(self.folds)} folds, at the end of the budget")
-                kind = p.learner.matrix
-                training = [block(values, fold.train, fold.train, kind) for values in views]
-                fitted = tune(p, training, self.y[fold.train], fold.inner, self.score, self.seed)
-                s = fitted.setting
-                new = block(views[s.source], fold.test, fold.train, kind)
-                predicted.append(predict(p, fitted, new))
-                scores.append(finite_score(self.score.function(self.y[fold.test], predicted[-1])))
+                if candidate.preprocessing is not None:
+                    views, dim, seconds = self._preprocessed(candidate, trial, fold)
+                    distance_seconds += seconds
+                    started += seconds
+                training = [block(view, fold.train, fold.train) for view in views]
+                fitted = tune(trial, training, dim, self.y[fold.train], fold.inner, self.score, self.seed)
+                new = block(views[fitted.setting.view], fold.test, fold.train)
+                predicted.append(predictions(fitted.learner, seen(trial, fitted.setting, new)))
                 found.append(fitted)
                 bar.advance(1)
-        finite_score(float(np.std(scores)))  # squares of finite scores may overflow
         fit_seconds = time.perf_counter() - started
-        self._fit_seconds[_kind(p)] = fit_seconds / n_settings(p)
+        self._fit_seconds[_kind(trial)] = fit_seconds / n_settings(trial)
+        truths = [self.y[fold.test] for fold in self.folds]
+        scores = [finite_score(self.score.function(*pair)) for pair in zip(truths, predicted, strict=True)]
+        finite_score(float(np.std(scores)))  # squares of finite scores may overflow
+        if candidate.preprocessing is None:
+            self._follow(number, float(np.mean(scores)), views)
         return Row(
             candidate,
             "ok",
             tuple(scores),
             distance_seconds,
             fit_seconds,
-            self._definiteness(p, views, found),
-            chosen=tuple(self._described(p, fitted.setting) for fitted in found),
+            self._definiteness(trial, views, found, dim),
+            chosen=tuple(_described(trial, fitted) for fitted in found),
             predicted=tuple(predicted),
         )
 
-    def _views(self, p: Plan) -> tuple[list[FloatArray], float]:
-        """Return the matrices of a candidate and the seconds they took, now or when first needed."""
-        if not p.sources:
-            return [np.zeros((len(self.y), 1))], 0.0
+    def _views(self, trial: Trial) -> tuple[list[View], float]:
+        """Return the views of a candidate and the seconds they took, now or when first needed."""
         found = []
-        for source in p.sources:
+        for source in trial.sources:
             if _key(source) not in self._matrices:
                 started = time.perf_counter()
-                values = evaluate(source, self.X, None, self.engine)
+                values = evaluate(source, self.X, self.engine)
                 self._matrices[_key(source)] = values, time.perf_counter() - started
             found.append(self._matrices[_key(source)])
-        return [values for values, _ in found], sum(seconds for _, seconds in found)
+        matrices: list[View] = [values for values, _ in found]
+        return [self.X] if trial.learner.takes == "measures" else matrices, sum(seconds for _, seconds in found)
 
-    def _release(self, p: Plan) -> None:
+    def _preprocessed(self, candidate: Candidate, trial: Trial, fold: Fold) -> tuple[list[View], int, float]:
+        """Return the views after a preprocessing fitted to the training rows, their dimension, and the seconds."""
+        started = time.perf_counter()
+        _, Z = preprocess(candidate.preprocessing, self.X, self.y, fold.train)
+        views = views_of(trial, Z, self.engine)
+        return views, Z.dim, time.perf_counter() - started
+
+    def _follow(self, number: int, mean: float, views: list[View]) -> None:
+        """Keep the views of the candidate that leads: its fit to all samples and the report need them."""
+        place = (-mean, number)
+        if self.leader is None or place < self._first:
+            self.leader, self._first = (self.trials[number][0].name, views), place
+
+    def _release(self, trial: Trial) -> None:
         """Forget the matrices that no later candidate needs; the engine may remember their distances."""
-        for source in p.sources:
+        for source in trial.sources:
             self._uses[_key(source)] -= 1
             if not self._uses[_key(source)]:
                 self._matrices.pop(_key(source), None)
 
-    def _check_time(self, p: Plan) -> None:
+    def _check_time(self, number: int) -> None:
         if self.clock.budget is None:
             return
-        needed, left = self._needed(p), self.clock.left
+        needed, left = self._needed(number), self.clock.left
         if needed > left:
             raise _OutOfTime(f"would take about {duration(needed)}, {duration(max(left, 0.0))} left of the budget")
 
-    def _described(self, p: Plan, s: Any) -> dict[str, Any]:
-        source = {"source": p.sources[s.source]} if p.sources else {}
-        scale = {} if s.length_scale is None else {"length_scale": s.length_scale}
-        return {**source, **scale, **s.params}
-
-    def _definiteness(self, p: Plan, views: list[FloatArray], found: list[Fitted]) -> str:
+    def _definiteness(self, trial: Trial, views: list[View], found: list[Fitted], dim: int) -> str:
         """Judge the kernel of the setting chosen most often, on all samples."""
-        gaussian_process = isinstance(p.learner.estimator, DistanceGP)
-        if p.learner.matrix != "kernel" and not gaussian_process:
+        shapes = [fitted.setting[:3] for fitted in found]
+        often = found[shapes.index(max(shapes, key=shapes.count))]
+        kernel = kernel_of(trial, often, self.engine)
+        if kernel is None:
             return ""
-        places = [(fitted.setting.source, fitted.setting.level) for fitted in found]
-        often = found[places.index(max(places, key=places.count))]
-        source, scale = often.setting.source, often.setting.length_scale
-        if gaussian_process:  # it takes distances, and finds the length scale of its kernel by itself
-            scale = often.learner.length_scale_
-        return definiteness(p.sources[source], views[source], scale, self.X.dim)
+        view = views[often.setting.view]
+        gram = kernel(view) if isinstance(view, Measures) else seen(trial, often.setting, view)
+        return definiteness(kernel, np.asarray(gram), dim)
+
+    def ranked(self, rows: list[Row]) -> tuple[Row, ...]:
+        """Return rows from the best score to the worst, equals in the order of the candidates; then those without."""
+        place = {candidate.name: number for number, (candidate, _) in enumerate(self.trials)}
+        last = {"ok": 0, "failed": 1, "skipped": 2}
+        return tuple(sorted(rows, key=lambda r: (last[r.status], -(r.mean or 0.0), place[r.name])))
+
+
+def _described(trial: Trial, fitted: Fitted) -> dict[str, Any]:
+    """Return the setting of a fold by names."""
+    s = fitted.setting
+    source = {} if trial.learner.takes == "measures" else {"source": trial.sources[s.view]}
+    shape = {} if s.length_scale is None else {"length_scale": s.length_scale, "power": s.power}
+    return {**source, **shape, **s.params}
 
 
 def _key(source: Any) -> Any:
@@ -306,18 +362,11 @@ def _key(source: Any) -> Any:
     return source
 
 
-def _kind(p: Plan) -> str:
-    return type(p.learner.estimator).__name__
+def _kind(trial: Trial) -> str:
+    return type(trial.learner.estimator).__name__
 
 
-def _ranked(rows: list[Row], plans: list[tuple[Candidate, Plan]]) -> tuple[Row, ...]:
-    """Return rows from the best score to the worst, equals in the order of the candidates; then those without."""
-    place = {candidate.name: number for number, (candidate, _) in enumerate(plans)}
-    last = {"ok": 0, "failed": 1, "skipped": 2}
-    return tuple(sorted(rows, key=lambda r: (last[r.status], -(r.mean or 0.0), place[r.name])))
-
-
-def _refitted(found: Comparison) -> Comparison:
+def _refitted(found: Comparison, leader: tuple[str, list[View]] | None) -> Comparison:
     """Return the comparison with its best candidate fitted to all samples; one that cannot be is a failed row."""
     for row in found.rows:
         if row.status != "ok":
@@ -325,8 +374,12 @@ def _refitted(found: Comparison) -> Comparison:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they are those of the folds
-                return replace(found, _best=found.fit(row.name))
+                model = found._unfitted(row.name)
+                views = leader[1] if leader is not None and leader[0] == row.name else None
+                view = model._fit(found.X, found.y, found.groups, views)
+                return replace(found, _best=model, _view=view)
         except Exception as error:
-            failed = replace(row, status="failed", message=f"fit to all samples: {type(error).__name__}: {error}")
+            message = f"fit to all samples: {type(error).__name__}: {error}"
+            failed = replace(row, status="failed", message=message, error=error)
             found = replace(found, rows=(*(r for r in found.rows if r is not row), failed))
     return found

@@ -16,7 +16,17 @@ from .._typing import AnyArray, IndexArray
 from ..clustering._labels import as_labels
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
-__all__ = ["Fold", "Score", "as_score", "inner_folds", "outer_folds", "read_groups", "read_target"]
+__all__ = [
+    "Fold",
+    "Score",
+    "as_score",
+    "inner_folds",
+    "outer_folds",
+    "read_column",
+    "read_groups",
+    "read_target",
+    "task_of",
+]
 
 Split = tuple[IndexArray, IndexArray]
 
@@ -69,11 +79,20 @@ def as_score(scoring: str | None, task: str) -> Score:
     return Score(name, lambda t, p: float(function(t, p)), lambda t, p: float(search(t, p)))
 
 
-def read_target(y: Any, n: int, task: str) -> AnyArray:
-    """Return y as labels or as finite numbers, or say which task it is made for."""
-    choice(task, "task", _SCORES)
-    target = _column(y, n)
-    return _labels(target) if task == "classification" else _numbers(target)
+def task_of(labels: AnyArray, most_classes: int = 20) -> str:
+    """Return 'regression' for numbers with fractions or with more than ``most_classes`` values, or 'classification'."""
+    if labels.dtype.kind not in "iuf":
+        return "classification"
+    whole = labels.dtype.kind != "f" or bool((labels == np.round(labels)).all())
+    return "classification" if whole and len(np.unique(labels)) <= most_classes else "regression"
+
+
+def read_target(y: Any, n: int, task: str) -> tuple[AnyArray, str]:
+    """Return y as labels or as finite numbers, and the task; or say which task it is made for."""
+    choice(task, "task", ["auto", *_SCORES])
+    target = read_column(y, n)
+    task = task_of(target) if task == "auto" else task
+    return (_labels(target) if task == "classification" else _numbers(target)), task
 
 
 def read_groups(groups: Any, n: int) -> AnyArray | None:
@@ -212,7 +231,8 @@ def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:
     return splits
 
 
-def _column(y: Any, n: int) -> AnyArray:
+def read_column(y: Any, n: int) -> AnyArray:
+    """Return y as an array with a value for every measure."""
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -231,7 +251,8 @@ def _labels(target: AnyArray) -> AnyArray:
     if target.dtype.kind == "f" and (target != np.floor(target)).any():
         distinct = len(np.unique(target))
         raise UnsuitableDataError(
-            f"`y` has {distinct} distinct values, all real: use task='regression'. Classes are whole numbers or texts."
+            f"`y` has {distinct} distinct values, all real: use task='regression'. Classes are whole numbers or "
+            "strings."
         )
     labels, codes = as_labels(target, "y")
     if len(labels) < 2:

@@ -1,96 +1,122 @@
-"""Learners on a matrix of distances or kernel values, with the settings that are tried."""
+"""Learners, what they take, and the settings that are tried."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted
+from sklearn.svm import SVC, SVR
 
 from .._checks import choice, guess
 from .._scales import median_distance
-from .._typing import FloatArray
-from ..divergences import Precomputed
-from ..engine import Engine
+from .._typing import AnyArray
+from ..divergences import Divergence
+from ..engine import pairwise
 from ..estimators import LSSVMClassifier, LSSVMRegressor, MeasureGPRegressor
 from ..exceptions import InvalidParameterError
 from ..kernels import Exponential
+from ..measures import Measures
 
-__all__ = ["DistanceGP", "Learner", "as_learner", "is_dummy"]
+__all__ = ["KernelGP", "Learner", "as_learner", "definite_power", "is_dummy"]
 
 
 class Learner(NamedTuple):
-    """An estimator, what its matrix holds ('kernel', 'distance' or 'nothing'), and the values tried per parameter."""
+    """An estimator, what it takes ('kernel', 'distance' or 'measures'), and the values tried per parameter."""
 
     estimator: Any
-    matrix: str
+    takes: str
     grid: dict[str, list[Any]]
 
 
-class DistanceGP(RegressorMixin, BaseEstimator):
-    """Gaussian process regression from a matrix of distances; length scale, variance and noise by likelihood.
+def definite_power(divergence: Divergence, dim: int) -> float:
+    """Return the power h of exp(-(d / l)^h / 2): the largest at most 2 for which it is proved definite, or else 2."""
+    known = divergence.claims(dim).negative_type
+    return min(known, 2.0) if known else 2.0
+
+
+class KernelGP(BaseEstimator):
+    """A Gaussian process on measures; length scale, variance and noise by marginal likelihood.
 
     Parameters
     ----------
-    n_restarts : int
-        Searches from random hyperparameters, beside the one from the median distance.
-    random_state : int
+    source : Divergence or kernel on measures
+        The search starts at the median distance of a divergence, or at the parameters of a kernel.
+    task : 'classification' or 'regression'
+    power : float, optional
+        Of the kernel of a divergence; by default the one for which it is proved definite.
+    random_state : int, optional
+    engine : Engine, optional
     """
 
-    def __init__(self, n_restarts: int = 0, random_state: Any = 0) -> None:
-        self.n_restarts = n_restarts
+    def __init__(
+        self,
+        source: Any = None,
+        task: str = "regression",
+        power: float | None = None,
+        random_state: Any = None,
+        engine: Any = None,
+    ) -> None:
+        self.source = source
+        self.task = task
+        self.power = power
         self.random_state = random_state
+        self.engine = engine
 
-    def fit(self, X: FloatArray, y: Any) -> DistanceGP:
-        """Fit to distances (n, n) and targets (n,)."""
-        y = np.asarray(y, dtype=np.float64)
-        self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        median = median_distance(X)
-        # The table lives as long as the fit: an engine of its own, so that nobody else remembers it.
-        radial = Exponential(
-            Precomputed(X), median, length_scale_bounds=(0.01 * median, 100.0 * median), engine=Engine(progress=False)
-        )
-        kernel = ConstantKernel(1.0, (1e-3, 1e3)) * radial + WhiteKernel(0.1, (1e-6, 10.0))
-        rows = np.arange(len(X), dtype=np.float64)[:, np.newaxis]
-        gp = MeasureGPRegressor(kernel, n_restarts_optimizer=self.n_restarts, random_state=self.random_state)
-        gp.fit(rows, (y - self.mean_) / self.scale_)
-        self.alpha_ = np.array(gp.alpha_)
-        self.variance_ = float(gp.kernel_.k1.k1.constant_value)
-        self.length_scale_ = float(gp.kernel_.k1.k2.length_scale)
-        self.noise_ = float(gp.kernel_.k2.noise_level)
+    def fit(self, X: Measures, y: Any) -> KernelGP:
+        """Fit ``gp_``, a Gaussian process of scikit-learn or kermes."""
+        kernel = ConstantKernel(1.0, (1e-3, 1e3)) * self._kernel(X)
+        if self.task == "classification":
+            self.gp_: Any = GaussianProcessClassifier(kernel, random_state=self.random_state)
+        else:
+            noisy = kernel + WhiteKernel(0.1, (1e-6, 10.0))
+            self.gp_ = MeasureGPRegressor(noisy, normalize_y=True, random_state=self.random_state)
+        with warnings.catch_warnings():
+            # Hyperparameters at their bounds: data without noise, or a kernel that says nothing. The scores show which.
+            warnings.filterwarnings("ignore", message="The optimal value found for dimension")
+            self.gp_.fit(X, y)
         return self
 
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Return the means at new samples, from their distances (m, n) to the training samples."""
-        check_is_fitted(self)
-        K = self.variance_ * np.exp(-0.5 * (np.asarray(X) / self.length_scale_) ** 2)
-        return np.asarray(self.mean_ + self.scale_ * (K @ self.alpha_))
+    def predict(self, X: Measures) -> AnyArray:
+        """Return the predictions of ``gp_``."""
+        predicted: AnyArray = self.gp_.predict(X)
+        return predicted
+
+    def _kernel(self, X: Measures) -> Any:
+        if not isinstance(self.source, Divergence):
+            return self.source
+        power = definite_power(self.source, X.dim) if self.power is None else self.power
+        median = median_distance(pairwise(X, divergence=self.source, engine=self.engine))
+        bounds = (0.01 * median, 100.0 * median)
+        return Exponential(self.source, median, power, length_scale_bounds=bounds, engine=self.engine)
 
 
 _NEIGHBOURS = {"n_neighbors": [1, 3, 5, 9, 15]}
+_ERRORS = {"C": [1.0, 10.0, 100.0]}
 #: Large ones are for definite kernels: near minus an eigenvalue, 1 / gamma makes an indefinite system singular.
 _GAMMAS = {"gamma": [0.3, 3.0, 30.0]}
 
 #: Smooth settings come first: of equally good ones the first is taken.
 _NAMED: dict[str, dict[str, Callable[[], Learner]]] = {
     "classification": {
-        "svc": lambda: Learner(SVC(kernel="precomputed"), "kernel", {"C": [1.0, 10.0, 100.0]}),
+        "svc": lambda: Learner(SVC(kernel="precomputed"), "kernel", dict(_ERRORS)),
         # One factorisation for all classes, and no worse than one machine per pair of classes on the digits.
         "lssvm": lambda: Learner(LSSVMClassifier("precomputed", multiclass="ovr"), "kernel", dict(_GAMMAS)),
+        "gp": lambda: Learner(KernelGP(task="classification"), "measures", {}),
         "knn": lambda: Learner(KNeighborsClassifier(metric="precomputed"), "distance", dict(_NEIGHBOURS)),
-        "dummy": lambda: Learner(DummyClassifier(), "nothing", {}),
+        "dummy": lambda: Learner(DummyClassifier(), "measures", {}),
     },
     "regression": {
         "ridge": lambda: Learner(LSSVMRegressor("precomputed"), "kernel", {"gamma": [0.1, 1.0, 10.0, 100.0, 1e3, 1e4]}),
-        "gp": lambda: Learner(DistanceGP(), "distance", {}),
+        "svr": lambda: Learner(SVR(kernel="precomputed"), "kernel", dict(_ERRORS)),
+        "gp": lambda: Learner(KernelGP(), "measures", {}),
         "knn": lambda: Learner(KNeighborsRegressor(metric="precomputed"), "distance", dict(_NEIGHBOURS)),
-        "dummy": lambda: Learner(DummyRegressor(), "nothing", {}),
+        "dummy": lambda: Learner(DummyRegressor(), "measures", {}),
     },
 }
 
@@ -98,12 +124,12 @@ _NAMED: dict[str, dict[str, Callable[[], Learner]]] = {
 def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping[str, Iterable[str]]) -> Learner:
     """Return a learner from its name or from a scikit-learn estimator, with ``grid`` in place of its own values.
 
-    ``others`` holds, for an error to tell, the parameters that a grid may have beside those of the learner, by owner.
+    ``others`` holds, for an error to name, the parameters that a grid may have beside those of the learner, by owner.
     """
     if isinstance(learner, str):
         found = _NAMED[task][choice(learner, "learner", _NAMED[task])]()
     else:
-        found = Learner(clone(_as_estimator(learner)), _matrix_of(learner), {})
+        found = Learner(clone(_as_estimator(learner)), _input_of(learner), {})
     unknown = [name for name in grid if name not in found.estimator.get_params()]
     if unknown:
         owners = {**others, type(found.estimator).__name__: found.estimator.get_params()}
@@ -117,7 +143,7 @@ def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping
 
 
 def is_dummy(learner: Any) -> bool:
-    """Tell whether a learner looks at no data."""
+    """Whether a learner looks at no data."""
     return isinstance(learner, (DummyClassifier, DummyRegressor)) or (isinstance(learner, str) and learner == "dummy")
 
 
@@ -130,22 +156,10 @@ def _as_estimator(learner: Any) -> Any:
     return learner
 
 
-def _matrix_of(learner: Any) -> str:
-    """Return what an estimator of the user reads: the parameter that is 'precomputed' tells."""
-    if is_dummy(learner):
-        return "nothing"
-    if isinstance(learner, DistanceGP):
-        return "distance"
-    given = {name.split("__")[-1] for name, value in learner.get_params().items() if _is_precomputed(value)}
-    if given & {"kernel", "affinity"}:
-        return "kernel"
-    if "metric" in given:
-        return "distance"
-    raise InvalidParameterError(
-        f"`learner` must take a matrix: give {type(learner).__name__} the parameter kernel='precomputed' or "
-        "metric='precomputed'."
-    )
-
-
-def _is_precomputed(value: Any) -> bool:
-    return isinstance(value, str) and value == "precomputed"
+def _input_of(estimator: Any) -> str:
+    """Return what an estimator of the user takes: the parameter that is 'precomputed' says which matrix."""
+    params = estimator.get_params()
+    given = {
+        name.split("__")[-1] for name, value in params.items() if isinstance(value, str) and value == "precomputed"
+    }
+    return "kernel" if given & {"kernel", "affinity"} else "distance" if "metric" in given else "measures"

@@ -5,32 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import choice, integer
+from .._checks import integer
 from .._estimator import MeasureEstimator
-from .._typing import AnyArray
-from ..divergences import Divergence
-from ..engine import DEFAULT
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..engine import DEFAULT, pairwise
 from ..exceptions import InvalidParameterError
-from ..kernels import Exponential
 from ..measures import Measures, as_measures
-from ._candidate import Candidate, plan
-from ._folds import as_score, inner_folds, read_groups, read_target
-from ._search import Fitted, predict, tune
-from ._views import evaluate
+from ._candidate import Candidate, Trial, as_trial
+from ._folds import as_score, inner_folds, read_column, read_groups, read_target
+from ._learners import KernelGP
+from ._search import Fitted, View, kernel_of, predictions, roots, tune, views_of
 
-__all__ = ["CandidateModel"]
+__all__ = ["CandidateModel", "preprocess"]
 
 
 class CandidateModel(MeasureEstimator):
-    """An estimator made of a candidate: distances, a search over length scales and parameters, a learner.
+    """An estimator made of a candidate: preprocessing, distances, a search over parameters, a learner.
 
     Parameters
     ----------
     candidate : Candidate
-    task : 'classification' or 'regression'
+    task : 'classification', 'regression' or 'auto'
     scoring : str, optional
         What the search maximises; see :func:`~kermes.compare`.
     cv : int
@@ -42,14 +42,17 @@ class CandidateModel(MeasureEstimator):
 
     Attributes
     ----------
-    source_ : Divergence or kernel
+    task_ : 'classification' or 'regression'
+    preprocessing_ : transformer or None
+        The fitted first step.
+    source_ : Divergence, kernel or None
         The one that was chosen.
     kernel_ : kernel on measures or None
-        The kernel in use, with its length scale; None for learners of distances.
+        The kernel in use, with its length scale; None for learners of distances and estimators on measures.
     params_ : dict
         The chosen parameters of the learner.
     learner_ : estimator
-        The fitted learner; it takes matrices.
+        The fitted learner, and in ``takes_`` what it takes: a 'kernel' or 'distance' matrix, or 'measures'.
     search_score_ : float or None
         Mean score of the choice on the folds of the search (an optimistic one; for R^2, minus the root mean squared
         error); None if there was nothing to choose.
@@ -94,50 +97,78 @@ class CandidateModel(MeasureEstimator):
         groups : array of shape (n,), optional
             Samples of one group are never on both sides of a split.
         """
+        self._fit(X, y, groups)
+        return self
+
+    def _fit(self, X: Any, y: Any, groups: Any, views: list[View] | None = None) -> View:
+        """Fit, with the views of X if they are known, and return the view that was chosen."""
         if not isinstance(self.candidate, Candidate):
             raise InvalidParameterError(f"`candidate` must be a Candidate; got {self.candidate!r}.")
         measures = self._remember_dim(as_measures(X), reset=True)
-        y = read_target(y, len(measures), choice(self.task, "task", ["classification", "regression"]))
+        y, self.task_ = read_target(y, len(measures), self.task)
         seed = integer(self.random_state, "random_state", low=0)
-        self._plan = plan(self.candidate, self.task)
         engine = DEFAULT if self.engine is None else self.engine
-        views = [evaluate(source, measures, None, engine) for source in self._plan.sources] or [np.zeros((len(y), 1))]
-        inner = inner_folds(y, self.task, self.cv, read_groups(groups, len(y)), seed)
-        self._keep(measures, y, tune(self._plan, views, y, inner, as_score(self.scoring, self.task), seed))
-        return self
+        trial = as_trial(self.candidate, self.task_, engine)
+        inner = inner_folds(y, self.task_, self.cv, read_groups(groups, len(y)), seed)
+        self.preprocessing_, self.X_fit_ = preprocess(self.candidate.preprocessing, measures, y)
+        if views is None:
+            views = views_of(trial, self.X_fit_, engine)
+        fitted = tune(trial, views, self.X_fit_.dim, y, inner, as_score(self.scoring, self.task_), seed)
+        self._keep(trial, fitted)
+        if self.task_ == "classification":
+            self.classes_ = np.unique(y)
+        return views[fitted.setting.view]
 
-    def predict(self, X: Any) -> AnyArray:
-        """Return the label or value predicted for each measure."""
-        check_is_fitted(self, "learner_")
-        measures = self._remember_dim(as_measures(X), reset=False)
-        if self.source_ is None:
-            return predict(self._plan, self._fitted, np.zeros((len(measures), 1)))
-        engine = DEFAULT if self.engine is None else self.engine
-        return predict(self._plan, self._fitted, evaluate(self.source_, measures, self.X_fit_, engine))
+    def _keep(self, trial: Trial, fitted: Fitted) -> None:
+        self.takes_, self.learner_, self.search_score_ = trial.learner.takes, fitted.learner, fitted.score
+        self.params_ = dict(fitted.setting.params)
+        self.kernel_ = kernel_of(trial, fitted, self.engine)
+        self.source_: Any = None if self.takes_ == "measures" else trial.sources[fitted.setting.view]
+        if isinstance(fitted.learner, KernelGP):
+            self.learner_, self.source_ = fitted.learner.gp_, self.params_.pop("source")
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Return the label or value predicted for each measure; a Gaussian process takes ``return_std=True``."""
+        samples = self._seen(X)
+        return self.learner_.predict(samples, **options) if options else predictions(self.learner_, samples)
+
+    @available_if(lambda model: hasattr(model.learner_, "predict_proba"))
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of ``classes_``, for learners that know them."""
+        return np.asarray(self.learner_.predict_proba(self._seen(X)))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the predictions for X: accuracy or R^2, or what ``scoring`` names."""
         predicted = self.predict(X)
-        return as_score(self.scoring, self.task).function(read_target(y, len(predicted), self.task), predicted)
+        return as_score(self.scoring, self.task_).function(read_column(y, len(predicted)), predicted)
 
-    def _keep(self, measures: Measures, y: AnyArray, fitted: Fitted) -> None:
-        setting = fitted.setting
-        self._fitted = fitted
-        self.X_fit_ = measures
-        self.source_ = self._plan.sources[setting.source] if self._plan.sources else None
-        self.kernel_ = self.source_ if self._plan.learner.matrix == "kernel" else None
-        if isinstance(self.kernel_, Divergence):
-            assert setting.length_scale is not None
-            self.kernel_ = Exponential(self.kernel_, setting.length_scale, engine=self.engine)
-        self.params_, self.learner_, self.search_score_ = dict(setting.params), fitted.learner, fitted.score
-        if self.task == "classification":
-            self.classes_ = np.unique(y)
+    def _seen(self, X: Any) -> View:
+        """Return what the learner takes of new measures."""
+        check_is_fitted(self, "learner_")
+        measures = self._remember_dim(as_measures(X), reset=False)
+        if self.preprocessing_ is not None:
+            measures = self.preprocessing_.transform(measures)
+        if self.takes_ == "measures":
+            return measures
+        if self.takes_ == "kernel":
+            return np.asarray(self.kernel_(measures, self.X_fit_))
+        engine = DEFAULT if self.engine is None else self.engine
+        return roots(pairwise(measures, self.X_fit_, divergence=self.source_, engine=engine, squared=True))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if self.task == "classification":
+        task = getattr(self, "task_", self.task)
+        if task == "classification":
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        else:
+        elif task == "regression":
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
+
+
+def preprocess(step: Any, X: Measures, y: AnyArray, rows: IndexArray | None = None) -> tuple[Any, Measures]:
+    """Return the step fitted to X, or to ``rows`` of it, and all of X after it."""
+    if step is None:
+        return None, X
+    fitted = clone(step).fit(X, y) if rows is None else clone(step).fit(X[rows], y[rows])
+    return fitted, as_measures(fitted.transform(X))

@@ -20,7 +20,8 @@ from ..measures import Measures
 from ._budget import duration
 from ._candidate import Candidate
 from ._folds import Fold
-from ._model import CandidateModel
+from ._model import CandidateModel, preprocess
+from ._search import View, roots
 
 __all__ = ["Comparison", "ComparisonInterrupted", "OutOfFold", "Row"]
 
@@ -59,9 +60,12 @@ class Row:
     warnings : tuple of str
         Distinct warnings on the way.
     chosen : tuple of dict
-        Setting of each outer fold: 'source' (the divergence or kernel), 'length_scale', parameters of the learner.
+        Setting of each outer fold: 'source' (the divergence or kernel), 'length_scale', 'power', parameters of the
+        learner.
     predicted : tuple of ndarray
         Predictions for the test rows of each outer fold.
+    error : Exception or None
+        What it failed with.
     """
 
     candidate: Candidate
@@ -74,6 +78,7 @@ class Row:
     warnings: tuple[str, ...] = ()
     chosen: tuple[dict[str, Any], ...] = ()
     predicted: tuple[AnyArray, ...] = ()
+    error: Exception | None = None
 
     @property
     def name(self) -> str:
@@ -130,6 +135,7 @@ class Comparison:
     groups: AnyArray | None = None
     finished: bool = True
     _best: CandidateModel | None = None
+    _view: View | None = None  # what the best candidate learned from: squared distances, kernel values, or measures
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -168,10 +174,12 @@ class Comparison:
 
     def fit(self, name: str) -> CandidateModel:
         """Return a candidate fitted to all samples, as ``best_`` is; distances that are remembered cost nothing."""
-        model = CandidateModel(
+        return self._unfitted(name).fit(self.X, self.y, self.groups)
+
+    def _unfitted(self, name: str) -> CandidateModel:
+        return CandidateModel(
             self[name].candidate, self.task, self.scoring, self.inner_cv, self.random_state, self.engine
         )
-        return model.fit(self.X, self.y, self.groups)
 
     def out_of_fold(self, name: str) -> OutOfFold:
         """Return (rows, truth, predicted) of a candidate: for the test rows of all outer folds, fold after fold.
@@ -188,14 +196,20 @@ class Comparison:
     def distances(self, name: str) -> FloatArray:
         """Return the distances (n, n) that a candidate uses; of several divergences, of the one chosen most often.
 
-        From the memory of the engine, or computed again if that was too small for them.
+        After its preprocessing, fitted to all samples. Those of the best candidate are kept; others come from the
+        memory of the engine, or are computed again if that was too small for them.
         """
         row = self[name]
         chosen = [setting.get("source") for setting in row.chosen] or row.candidate.divergences
         sources = [source for source in chosen if isinstance(source, Divergence)]
         if not sources:
             raise InvalidParameterError(f"candidate {name!r} has no divergence, and so no distances.")
-        return pairwise(self.X, divergence=max(sources, key=sources.count), engine=self.engine)
+        divergence = max(sources, key=sources.count)
+        kept = self._view if row is self.rows[0] and self.best_.source_ == divergence else None
+        if isinstance(kept, np.ndarray) and (kept >= 0).all():
+            return roots(kept)
+        _, X = preprocess(row.candidate.preprocessing, self.X, self.y)
+        return pairwise(X, divergence=divergence, engine=self.engine)
 
     def to_frame(self) -> Any:
         """Return the leaderboard as a pandas DataFrame."""

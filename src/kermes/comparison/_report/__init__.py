@@ -6,7 +6,7 @@ HTML · ``_charts`` SVG · ``_png`` pictures of matrices · ``_page`` the frame,
 
 from __future__ import annotations
 
-from ._build import comparison_report, expression, source_code
+from ._build import comparison_report, describe, expression, source_code
 from ._report import Report
 
-__all__ = ["Report", "comparison_report", "expression", "source_code"]
+__all__ = ["Report", "comparison_report", "describe", "expression", "source_code"]

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IndexArray
+from ...divergences import Divergence
+from ...engine import pairwise
+from ...estimators._default import default_divergence
 from .._model import CandidateModel
+from .._search import profile
 from ._report import Report
 
 if TYPE_CHECKING:
     from .._result import Comparison
 
-__all__ = ["comparison_report", "expression", "source_code"]
+__all__ = ["comparison_report", "describe", "expression", "source_code"]
 
 SCORES = {"r2": "R²"}
 
@@ -27,11 +31,9 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
     left_out = found.out_of_fold(best.name)
     order = np.argsort(left_out.rows, kind="stable")
     rows = left_out.rows[order]  # with folds of one's own, not every sample need be left out once
-    X = found.X[rows]
-    gram = None if model.kernel_ is None else np.asarray(model.kernel_(X))
-    distances, divergence = _distances(found, model, rows, gram)
+    gram, distances, divergence = _matrices(found, rows)
     return Report(
-        X=X,
+        X=found.X[rows],
         y=left_out.truth[order],
         predicted=left_out.predicted[order],
         distances=distances,
@@ -39,7 +41,7 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
         entries=found.rows,
         task=found.task,  # type: ignore[arg-type]
         score=SCORES.get(found.scoring, found.scoring),
-        model=_model(model),
+        model=describe(model),
         code=source_code(model),
         command=command,
         gram=gram,
@@ -49,28 +51,41 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
 
 def source_code(model: CandidateModel) -> str:
     """Return Python code that fits the chosen setting again, without a search."""
-    if model.source_ is None:
-        parts, grid = "", dict(model.params_)
-    else:
-        kind = "divergence" if hasattr(model.source_, "claims") else "kernel"
-        parts, grid = f"{kind}={expression(model.source_)}, ", dict(model.params_)
-        if kind == "divergence" and model.kernel_ is not None:
-            grid = {"length_scale": float(model.kernel_.length_scale), **grid}
+    candidate, grid, parts = model.candidate, dict(model.params_), ""
+    if model.source_ is not None:
+        kind = "divergence" if isinstance(model.source_, Divergence) else "kernel"
+        parts = f"{kind}={expression(model.source_)}, "
+        if kind == "divergence" and model.takes_ == "kernel":
+            grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
     values = {name: [_plain(value)] for name, value in grid.items()}
-    learner = model.candidate.learner
-    lines = [
-        "# X: the measures as they were compared (standardised or thinned, if they were)",
-        "from kermes import divergences, ground, kernels",
-        "from kermes.comparison import Candidate, CandidateModel",
-        "",
-        "candidate = Candidate(",
-        f"    {model.candidate.name!r}, {parts}learner={learner!r},",
-        f"    grid={values!r},",
-        ")",
-        f"model = CandidateModel(candidate, task={model.task!r}).fit(X, y)",
-        "model.predict(X_new)",
-    ]
-    return "\n".join(lines)
+    first = "" if candidate.preprocessing is None else f"    preprocessing={candidate.preprocessing!r},\n"
+    return "\n".join(
+        [
+            "# X: the measures as they were compared (thinned, if they were)",
+            "from kermes import divergences, ground, kernels",
+            "from kermes.comparison import Candidate, CandidateModel",
+            *sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)),
+            "",
+            "candidate = Candidate(",
+            f"    {candidate.name!r}, {parts}learner={candidate.learner!r},",
+            f"    grid={values!r},",
+            f"{first})",
+            f"model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)",
+            "model.predict(X_new)",
+        ]
+    )
+
+
+def _imports(thing: Any) -> set[str]:
+    """Return the lines that import the classes of an estimator and of what it holds."""
+    if isinstance(thing, (list, tuple)):
+        return set().union(*map(_imports, thing))
+    if not hasattr(thing, "get_params"):
+        return set()
+    parts = type(thing).__module__.split(".")
+    public = parts[:2] if parts[0] == "kermes" else [part for part in parts if not part.startswith("_")]
+    own = {f"from {'.'.join(public)} import {type(thing).__name__}"}
+    return own.union(*map(_imports, thing.get_params(deep=False).values()))
 
 
 def expression(value: Any) -> str:
@@ -94,24 +109,34 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _distances(found: Comparison, model: CandidateModel, rows: Any, gram: FloatArray | None) -> tuple[FloatArray, str]:
-    """Return the distances behind the best candidate, or of the best one that has any; of a kernel, its own."""
-    if gram is not None and not hasattr(model.source_, "claims"):
+def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, FloatArray, str]:
+    """Return the Gram matrix of the best candidate if it has one, distances behind it, and what these are."""
+    model, view, square = found.best_, found._view, np.ix_(rows, rows)
+    gram = None
+    if model.takes_ == "kernel":
+        values, k = np.asarray(view), model.kernel_
+        gram = (profile(values, k.length_scale, k.power) if isinstance(model.source_, Divergence) else values)[square]
+    elif model.kernel_ is not None:
+        gram = np.asarray(model.kernel_(model.X_fit_))[square]
+    if gram is not None and not isinstance(model.source_, Divergence):
         diagonal = np.diagonal(gram)
-        squares = diagonal[:, None] + diagonal[None] - 2.0 * gram
-        distances = np.sqrt(np.maximum(squares, 0.0))
+        distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
         np.fill_diagonal(distances, 0.0)
-        return distances, f"distances in the feature space of {expression(model.source_)}"
-    row = next(row for row in found.rows if row.status == "ok" and row.candidate.divergences)
+        return gram, distances, f"distances in the feature space of {expression(model.source_)}"
+    row = next((row for row in found.rows if row.status == "ok" and row.candidate.divergences), None)
+    if row is None:  # estimators on measures: a distance that suits all of them
+        divergence = default_divergence()
+        return gram, pairwise(model.X_fit_, divergence=divergence, engine=found.engine)[square], expression(divergence)
     chosen = [setting["source"] for setting in row.chosen]
-    return found.distances(row.name)[np.ix_(rows, rows)], expression(max(chosen, key=chosen.count))
+    return gram, found.distances(row.name)[square], expression(max(chosen, key=chosen.count))
 
 
-def _model(model: CandidateModel) -> str:
+def describe(model: CandidateModel) -> str:
+    """Return the learner of a model with its settings, and the kernel or distance that it is on."""
     learner = type(model.learner_).__name__
     settings = ", ".join(f"{name}={_plain(value)!r}" for name, value in model.params_.items())
     what = model.kernel_ if model.kernel_ is not None else model.source_
-    return f"{learner}({settings})" + ("" if what is None else f" on {expression(what)}")
+    return f"{learner}({settings})" + ("" if what is None else f" on {what!r}")
 
 
 def _facts(found: Comparison) -> dict[str, str]:
