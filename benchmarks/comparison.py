@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
-from kermes import Engine, Measures, compare, datasets, divergences, kernels
+from kermes import Engine, Measures, compare, datasets, divergences, kernels, pairwise
 from kermes.comparison import Candidate
-from kermes.comparison._views import length_scales
+from kermes.comparison._search import length_scales
 
 from .harness import Row, timed
 
@@ -50,7 +50,7 @@ def compare_search() -> Row:
     X, y = _digits(300)
     sliced = divergences.SlicedWasserstein(n_slices=50)
     engine = Engine(progress=False)
-    median = length_scales(sliced, engine.evaluate(sliced, X, X)[0], None)[1]
+    median = length_scales(pairwise(X, divergence=sliced, engine=engine, squared=True))[1]
     scales = [factor * median for factor in LENGTHS]
     outer = StratifiedKFold(5, shuffle=True, random_state=0)
     model = Candidate("sliced W2", sliced, grid={"length_scale": scales, "C": list(CS)})

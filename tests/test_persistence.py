@@ -303,6 +303,14 @@ def test_files_stay_readable(name, writer):
     assert_allclose(model.decision_function(steps()), RECORDED[name], atol=1e-6)
 
 
+def test_comparisons_of_the_first_edition_stay_readable():
+    model = kermes.load(DATA / "model-0.1-compared.kermes")
+    assert_array_equal(model.predict(steps()), np.repeat(["low", "high"], 4))
+    assert model.score(steps(), np.repeat(["low", "high"], 4)) == 1.0
+    process = kermes.load(DATA / "model-0.1-process.kermes")
+    assert_allclose(process.predict(steps()), np.arange(8.0) ** 2, atol=0.1)
+
+
 def test_files_name_types_by_their_public_paths(tmp_path):
     kermes.save(make_pipeline(features.SlicedFeatures(), StreamingLSSVMClassifier()).fit(X, NAMES), tmp_path / "m")
     schema = contents(tmp_path / "m")["schema.json"].decode()

@@ -36,8 +36,8 @@ PARTS = {
     "kermes.comparison.DistanceGP": "kermes.comparison._learners",
     "kermes.comparison.Fitted": "kermes.comparison._search",
     "kermes.comparison.Learner": "kermes.comparison._learners",
-    "kermes.comparison.Plan": "kermes.comparison._candidate",
     "kermes.comparison.Setting": "kermes.comparison._search",
+    "kermes.comparison.Trial": "kermes.comparison._candidate",
     "kermes.definiteness.Spectrum": "kermes.definiteness",
     "kermes.divergences.Family": "kermes.divergences",
     "kermes.estimators.Moments": "kermes.estimators._moments",
@@ -51,7 +51,11 @@ PARTS = {
     "kermes.measures.Support": "kermes.measures",
 }
 #: Names that files of the first edition have, by module and class, where its package or class is called otherwise now.
-MOVED = {"kermes.embeddings": "kermes.features", "kermes._table.Table": "kermes.FrozenArray"}
+MOVED = {
+    "kermes._table.Table": "kermes.FrozenArray",
+    "kermes.comparison._candidate.Plan": "kermes.comparison.Trial",
+    "kermes.embeddings": "kermes.features",
+}
 #: What fitted models of scikit-learn hold besides the estimators, which skops knows.
 OTHERS = {
     "numpy.dtype",

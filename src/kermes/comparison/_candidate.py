@@ -86,7 +86,8 @@ class Candidate:
                 f"candidate {self.name!r} must have a divergence or a kernel, unless its learner takes measures, as "
                 "'dummy' and estimators on measures do: those have none."
             )
-        if self.preprocessing is not None and not hasattr(self.preprocessing, "transform"):
+        step = self.preprocessing
+        if step is not None and (isinstance(step, type) or not hasattr(step, "transform")):
             raise InvalidParameterError(
                 f"`preprocessing` of candidate {self.name!r} must be a transformer of measures such as "
                 f"MapPoints(StandardScaler()); got {self.preprocessing!r}."

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -15,7 +16,7 @@ from sklearn.svm import SVC, SVR
 
 from .._checks import choice, guess
 from .._scales import median_distance
-from .._typing import AnyArray
+from .._typing import AnyArray, FloatArray
 from ..divergences import Divergence
 from ..engine import pairwise
 from ..estimators import LSSVMClassifier, LSSVMRegressor, MeasureGPRegressor
@@ -94,6 +95,15 @@ class KernelGP(BaseEstimator):
         median = median_distance(pairwise(X, divergence=self.source, engine=self.engine))
         bounds = (0.01 * median, 100.0 * median)
         return Exponential(self.source, median, power, length_scale_bounds=bounds, engine=self.engine)
+
+
+class DistanceGP(BaseEstimator):
+    """The Gaussian process in model files of the first edition, which takes distances; it predicts only."""
+
+    def predict(self, distances: FloatArray) -> FloatArray:
+        """Return the means from distances (m, n) to the training samples."""
+        K = self.variance_ * np.exp(-0.5 * (distances / self.length_scale_) ** 2)  # type: ignore[attr-defined]
+        return np.asarray(self.mean_ + self.scale_ * (K @ self.alpha_))  # type: ignore[attr-defined]
 
 
 _NEIGHBOURS = {"n_neighbors": [1, 3, 5, 9, 15]}

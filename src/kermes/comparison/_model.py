@@ -155,6 +155,14 @@ class CandidateModel(MeasureEstimator):
         engine = DEFAULT if self.engine is None else self.engine
         return roots(pairwise(measures, self.X_fit_, divergence=self.source_, engine=engine, squared=True))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore; in files of the first edition what the learner takes is in the third part of a plan."""
+        super().__setstate__(state)
+        if "_plan" in self.__dict__:
+            takes = self.__dict__.pop("_plan")[2].takes
+            self.takes_ = "measures" if takes == "nothing" else takes
+            self.task_, self.preprocessing_ = self.task, None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True

@@ -34,6 +34,7 @@ __all__ = [
     "evaluate",
     "finite_score",
     "kernel_of",
+    "length_scales",
     "n_settings",
     "predictions",
     "profile",
@@ -194,13 +195,14 @@ def _settings(trial: Trial, views: list[View], dim: int, n_fit: int) -> list[Set
         shapes: list[tuple[float | None, float | None]] = [(None, None)]
         source = trial.sources[i] if trial.learner.takes == "kernel" else None
         if isinstance(source, Divergence):
-            scales = trial.length_scales or _length_scales(np.asarray(view))
+            scales = trial.length_scales or length_scales(np.asarray(view))
             shapes = [(scale, h) for h in trial.powers or [definite_power(source, dim)] for scale in scales]
         found += [Setting(i, *shape, params) for shape in shapes for params in ParameterGrid(grid)]
     return found
 
 
-def _length_scales(squares: FloatArray) -> list[float]:
+def length_scales(squares: FloatArray) -> list[float]:
+    """Return the length scales to try, from the squared distances of the training measures."""
     above = np.sqrt(squares[squares > 0])
     return [factor * float(np.quantile(above, q)) for q, factor in QUANTILES] if len(above) else [1.0]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._estimator import default_divergence
 from ..._typing import FloatArray, IndexArray
 from ...divergences import Divergence
 from ...engine import pairwise
-from ...estimators._default import default_divergence
 from .._model import CandidateModel
 from .._search import profile
 from ._report import Report
