@@ -138,10 +138,9 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out, status):
         for j in range(i + 1 if triangle else 0, len(cols)):
             col = cols[j]
             q = B.offsets[col + 1] - B.offsets[col]
-            if p <= q:  # the smaller side are the rows to rotate
-                inner = centred_block(ground, A, row, B, col, V, u, v)
-            else:
-                inner = centred_block(ground, B, col, A, row, V, u, v)
+            # The smaller side are the rows to rotate.
+            x, m, y, n = (A, row, B, col) if p <= q else (B, col, A, row)
+            inner = centred_block(ground, x, m, y, n, V, u, v)
             norm, converged = nuclear_norm(V, squares, min(p, q), max(p, q))
             gap = A.norms[row] + B.norms[col] - 2.0 * inner
             out[i, j] = gap + A.traces[row] + B.traces[col] - 2.0 * norm
