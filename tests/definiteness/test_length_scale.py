@@ -94,3 +94,22 @@ def test_bad_input(D, kwargs, message):
 def test_bad_length_scales(scales):
     with pytest.raises(ValueError, match="`length_scales` must be a 1-D array"):
         definiteness.psd_curve(CYCLE, scales)
+
+
+def test_a_length_scale_is_found_unless_the_squares_are_of_negative_type():
+    """Random tables: infinite if and only if the centred squares say so, however far the sign change is."""
+    rng = np.random.default_rng(0)
+    for n in rng.integers(3, 6, 150):
+        D = np.triu(rng.random((n, n)), 1)
+        D += D.T
+        J = np.eye(n) - 1.0 / n
+        smallest = np.linalg.eigvalsh(-J @ D**2 @ J)[0]
+        found = definiteness.psd_length_scale(D)
+        assert np.isinf(found) == (smallest > -1e-12)
+        if np.isfinite(found) and found < 3.0:
+            below, above = (np.linalg.eigvalsh(np.exp(-0.5 * (D / (f * found)) ** 2))[0] for f in (0.999, 1.001))
+            assert above < 0 <= below
+
+
+def test_a_tolerance_below_rounding_ends():
+    assert definiteness.psd_length_scale(CYCLE, rtol=1e-16) == pytest.approx(CYCLE_SCALE, rel=1e-12)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 
 from kermes import Measures, datasets, divergences, pairwise
 from kermes.exceptions import InvalidParameterError
@@ -79,3 +80,13 @@ def test_few_atoms_and_seed(clouds):
 def test_a_reference_of_another_kind_is_refused(reference, clouds):
     with pytest.raises(InvalidParameterError, match="`reference` must be one measure on points of dimension 2"):
         LinearTransportFeatures(reference).fit(clouds(3, 2))
+
+
+def test_translates_on_a_grid_get_the_same_plan():
+    """Many plans are optimal there; far translates too."""
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        cloud, shifts = rng.integers(0, 4, (12, 2)).astype(float), rng.integers(0, 10**7, (4, 2)).astype(float)
+        X = Measures.from_samples([cloud + shift for shift in shifts])
+        F = LinearTransportFeatures(n_reference=7, random_state=seed).fit_transform(X)
+        assert_allclose(cdist(F, F), cdist(shifts, shifts), rtol=1e-12)

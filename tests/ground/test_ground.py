@@ -185,3 +185,9 @@ def test_largest_cost_on_a_torus_is_no_rounding():
     assert ground.Torus(1.0).largest(low, high) == np.sqrt(0.5)
     assert ground.Euclidean().largest(low, high) == np.sqrt(8.0)
     assert ground.Matrix(3 * (1 - np.eye(2))).largest(low, high) == 3.0
+
+
+@pytest.mark.parametrize("sigma", [1e160, 1e-165])
+def test_a_sigma_whose_square_is_no_number_is_refused(sigma):
+    with pytest.raises(InvalidParameterError, match=r"`sigma` must be a finite number in \[1e-150, 1e\+150\]"):
+        ground.Gaussian(sigma=sigma)

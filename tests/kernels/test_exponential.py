@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from kermes import divergences, ground, kernels, pairwise
-from kermes.exceptions import InvalidParameterError
+from kermes import Measures, divergences, ground, kernels, pairwise
+from kermes.exceptions import InvalidParameterError, NumericalError
 
 
 def test_formula(clouds):
@@ -58,3 +58,18 @@ def test_definiteness_is_unknown_where_nothing_is_proved():
     assert unknown.is_positive_definite(1) is None
     assert kernels.Exponential(divergences.Precomputed(np.zeros((2, 2)))).is_positive_definite(1) is None
     assert "MMD" in repr(kernels.Exponential(divergences.MMD(ground.Linear())))
+
+
+def test_a_negative_value_has_no_power():
+    X = Measures.from_samples([[0.0, 1.0], [0.3, 1.9], [5.0, 6.0]])
+    regularized = divergences.Sinkhorn(2.0, cost="euclidean", value="regularized")
+    with pytest.raises(NumericalError, match=r"Sinkhorn\(.* is negative, .*, and has no power 1.5"):
+        kernels.Exponential(regularized, power=1.5)(X)
+
+
+@pytest.mark.parametrize(("length_scale", "value"), [(1e160, 1.0), (1e-165, 0.0)])
+def test_length_scales_whose_square_is_no_number(length_scale, value):
+    kernel = kernels.Exponential(divergences.Wasserstein(), length_scale)
+    K, gradient = kernel(Measures.from_samples([[0.0], [1.0]]), eval_gradient=True)
+    assert_allclose(K, [[1.0, value], [value, 1.0]])
+    assert_allclose(gradient, 0.0, atol=1e-300)

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from kermes import Measures, divergences, kernels
+from kermes.exceptions import NumericalError
 
 
 @pytest.fixture
@@ -87,3 +88,11 @@ def test_works_in_scikit_learn(X):
 def test_gradient_needs_one_collection(X):
     with pytest.raises(ValueError, match="Gradient can only be evaluated when Y is None"):
         kernels.MassWeighted(inner())(X, X, eval_gradient=True)
+
+
+@pytest.mark.parametrize("mass", [1e200, 1e-200])
+def test_products_of_masses_that_are_no_numbers_are_refused(mass):
+    X, kernel = Measures.from_samples([[0.0], [1.0]], [[mass], [mass]]), kernels.MassWeighted(inner())
+    for call in (kernel, kernel.diag, lambda Z: kernel(Z, eval_gradient=True)):
+        with pytest.raises(NumericalError, match="MassWeighted multiplies masses"):
+            call(X)

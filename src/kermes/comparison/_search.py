@@ -100,7 +100,7 @@ def seen(trial: Trial, setting: Setting, view: View) -> View:
 def profile(squares: FloatArray, length_scale: float, power: float) -> FloatArray:
     """Return exp(-(d / l)^h / 2) from squared distances, with the bits of ``Exponential``."""
     if power == 2.0:
-        return profiles.exponential(squares / length_scale**2)
+        return profiles.exponential(profiles.squared_exponent(squares, length_scale))
     return profiles.exponential((roots(squares) / length_scale) ** power)
 
 

@@ -16,8 +16,10 @@ from ..exceptions import InvalidParameterError
 
 __all__ = ["Curve", "psd_curve", "psd_length_scale"]
 
-#: The search ends at this multiple of the largest distance, where K differs from 1 1' by 1 / 200.
+#: The grid ends at this multiple of the largest distance, where K differs from 1 1' by 1 / 200.
 REACH = 10.0
+#: From this multiple on K - 1 1' is -D^2 / (2 l^2) to the last digit, and larger length scales say nothing new.
+LIMIT = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ def psd_length_scale(
     -------
     float
         - ``inf`` if :math:`D^2` is conditionally negative definite to rounding, for then every length scale works
-          (Schoenberg), or if the matrix is semidefinite to rounding on the whole grid;
+          (Schoenberg);
         - ``0.0`` if two samples at distance 0 differ in their distances to a third, for then none works.
     curve : Curve
         Only with ``return_curve``.
@@ -117,9 +119,13 @@ def psd_length_scale(
     Notes
     -----
     The grid starts where K is diagonally dominant, hence surely positive definite
-    (:math:`\ell^2 = d_{\min}^2 / (2 \log n)`), and ends at ten times the largest distance: if :math:`D^2` is not
-    conditionally negative definite, K is indefinite for all large :math:`\ell`. The smallest eigenvalue is not
-    monotone, so a dip narrower than one step of the grid may be missed. Rounding counts as in :func:`spectrum`.
+    (:math:`\ell^2 = d_{\min}^2 / (2 \log n)`), and ends at ten times the largest distance. If :math:`D^2` is not
+    conditionally negative definite, K is indefinite for all large :math:`\ell`, and the search goes on until it is. The
+    smallest eigenvalue is not monotone, so a dip narrower than one step of the grid may be missed. With
+    :math:`E = K - 1 1^\top`, which is exact to rounding at every :math:`\ell`, K is semidefinite if and only if the
+    Schur complement of the constant vector is: :math:`J (E - E 1 1^\top E / (n^2 + 1^\top E 1)) J`, with J the
+    projection that centres. An eigenvalue of it counts as negative below -n eps times the largest one; the result
+    is accurate to ``rtol``, or to rounding if that is larger.
     *Cost*: :math:`O(n^3)` for each length scale tried.
 
     Examples
@@ -145,12 +151,16 @@ def _search(distances: FloatArray, grid: FloatArray, rtol: float) -> float:
         return 0.0
     if _negative_type(distinct):
         return float("inf")
-    first = next((i for i, scale in enumerate(grid) if _indefinite(distinct, scale)), None)
+    beyond = np.geomspace(1.0, LIMIT / REACH, 60)[1:] * grid[-1]
+    tried = np.concatenate([grid, beyond])
+    first = next((i for i, scale in enumerate(tried) if _indefinite(distinct, scale)), None)
     if first is None:
         return float("inf")
-    low, high = grid[max(first - 1, 0)], grid[first]
+    low, high = tried[max(first - 1, 0)], tried[first]
     while high > low * (1.0 + rtol):
-        middle = np.sqrt(low * high)
+        middle = np.sqrt(low) * np.sqrt(high)
+        if not low < middle < high:  # neighbouring numbers
+            break
         low, high = (low, middle) if _indefinite(distinct, middle) else (middle, high)
     return float(low)
 
@@ -174,16 +184,25 @@ def _without_copies(distances: FloatArray) -> FloatArray | None:
 
 def _negative_type(distances: FloatArray) -> bool:
     """Whether D^2 is conditionally negative definite: -J D^2 J / 2 is the Gram matrix of an embedding."""
-    centred = distances**2
-    centred -= centred.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    values = eigvalsh(-0.5 * centred)
+    values = eigvalsh(-0.5 * _centred((distances / distances.max(initial=1e-300)) ** 2))
     return bool(values[0] >= -rounding(values))
 
 
 def _indefinite(distances: FloatArray, length_scale: float) -> bool:
-    values = _eigenvalues(distances, length_scale)
+    """Whether K has a negative eigenvalue, by the Schur complement of the constant vector in K = 1 1' + E."""
+    E = np.expm1(-0.5 * (distances / length_scale) ** 2)
+    sums = E.sum(axis=0)
+    n, total = len(E), float(E.sum())
+    if n * n + total <= 0:
+        return True
+    values = eigvalsh(_centred(E) - np.outer(sums - sums.mean(), (sums - sums.mean()) / (n * n + total)))
     return bool(values[0] < -rounding(values))
+
+
+def _centred(table: FloatArray) -> FloatArray:
+    """Return J A J with J = I - 1 1' / n."""
+    centred = table - table.mean(axis=0)
+    return np.asarray(centred - centred.mean(axis=1, keepdims=True))
 
 
 def _eigenvalues(distances: FloatArray, length_scale: float) -> FloatArray:

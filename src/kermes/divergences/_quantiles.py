@@ -44,6 +44,7 @@ def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> Float
         levels = np.empty(len(order))
         cumulate(X.weights[order], offsets, levels)
         found.append(np.unique(levels.round(DECIMALS)))
+        found[-1] = found[-1][found[-1] > 0]  # the mass below the first level would be a cell of no width
         if X.is_uniform:  # then all directions have the same levels
             break
     levels = np.unique(np.concatenate(found))

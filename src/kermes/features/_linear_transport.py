@@ -46,9 +46,11 @@ class LinearTransportFeatures(MeasureFeatures):
 
     Notes
     -----
-    *Exact* for translates of one measure, since :math:`T_{\mu + t} = T_\mu + t`, and for the means in general:
-    distances are at least those of the means. On the line features are those of :class:`QuantileFeatures` with the
-    cells of the reference. Elsewhere an approximation, too large or too small: measured for handwritten digits with 50
+    *Exact*, up to rounding, for translates of one measure whose optimal plan from the reference is the only one, since
+    then :math:`T_{\mu + t} = T_\mu + t`. Where several plans are optimal, translates get the same one if their points
+    are translated without rounding, as on a grid: plans are computed for measures moved to the origin by the lower
+    corner of their box. Exact for the means in general: distances are at least those of the means. On the
+    line features are those of :class:`QuantileFeatures` with the cells of the reference. Elsewhere an approximation, too large or too small: measured for handwritten digits with 50
     atoms, 4.7 % off in the median, at most 13 % in 95 of 100 pairs (``python -m benchmarks features_transport``).
 
     *Streaming*: ``partial_fit`` keeps a weighted reservoir of atoms (Efraimidis and Spirakis, 2006).
@@ -104,12 +106,25 @@ class LinearTransportFeatures(MeasureFeatures):
         return reference
 
     def _map(self, X: Measures) -> FloatArray:
-        transport, reference = Wasserstein(p=2), self.reference_[0]
+        transport, reference = Wasserstein(p=2), _moved(self.reference_, _corners(self.reference_))[0]
         roots = np.sqrt(self.reference_.probabilities)[:, None]
         features = np.empty((len(X), self._n_features_out))
-        for i, measure in enumerate(X):
-            features[i] = (transport.plan(reference, measure) @ measure.points / roots).ravel()
+        corners = _corners(X)
+        for i, measure in enumerate(_moved(X, corners)):
+            # The rows of the plan add up to the squares of the roots.
+            features[i] = (transport.plan(reference, measure) @ measure.points / roots + roots * corners[i]).ravel()
         return features
 
     def _numbers(self, X: Measures) -> FloatArray:
         return np.asarray(X.sizes * len(self.reference_.points), dtype=np.float64)
+
+
+def _corners(X: Measures) -> FloatArray:
+    """Return the smallest coordinates of each measure, (n, dim)."""
+    return np.asarray(np.minimum.reduceat(X.points, X.offsets[:-1], axis=0))
+
+
+def _moved(X: Measures, origins: FloatArray) -> Measures:
+    """Return the measures with the points relative to one origin each, without a support."""
+    points, cuts = X.points - np.repeat(origins, X.sizes, axis=0), X.offsets[1:-1]
+    return Measures.from_samples(np.split(points, cuts), np.split(X.weights, cuts))

@@ -88,6 +88,7 @@ class Gaussian(PointKernel):
             )
         if self.sigma is not None:
             positive(self.sigma, "sigma")
+            real(self.sigma, "sigma", low=1e-150, high=1e150, remedy="Its square must be a number; scale the points.")
         if self.gamma is not None:
             positive(self.gamma, "gamma")
 

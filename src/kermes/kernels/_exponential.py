@@ -10,7 +10,7 @@ from .._typing import FloatArray
 from ..core import profiles
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from ._base import MeasureKernel, number
 
@@ -86,12 +86,19 @@ class Exponential(MeasureKernel):
         """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
         if self._power() == 2.0:
             return self._squares(X, Y, self.divergence)
-        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
+        D = np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
+        if self._power() != 1.0 and (D < 0).any():
+            i, j = np.argwhere(D < 0)[0]
+            raise NumericalError(
+                f"{self.divergence!r} is negative, {D[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no power "
+                f"{self.power}. Use power=2 or 1, or another value of the divergence."
+            )
+        return D
 
     def _profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Return the kernel from what ``_distances`` returned, and its derivative in log(length_scale) or none."""
         length_scale, power = positive(self.length_scale, "length_scale"), self._power()
-        exponent = D / length_scale**2 if power == 2.0 else (D / length_scale) ** power
+        exponent = profiles.squared_exponent(D, length_scale) if power == 2.0 else (D / length_scale) ** power
         K = profiles.exponential(exponent)
         return K, [profiles.exponential_log_gradient(exponent, K, power)] if gradient else []
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._typing import FloatArray
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel, takes_measures
 
@@ -33,7 +33,7 @@ class MassWeighted(MeasureKernel):
     -----
     *Positive definite* whenever k is: the Gram matrix is congruent to that of k. Values grow with the squared masses;
     divide the weights by a typical mass if a regularisation parameter is to mean the same as without.
-    *Cost*: that of k, and two products per entry.
+    Products of masses outside of 1e-307 to 1e308 are refused. *Cost*: that of k, and two products per entry.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class MassWeighted(MeasureKernel):
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         self._check()
-        scale = np.outer(X.masses, (X if Y is None else Y).masses)
+        scale = _products(X.masses[:, np.newaxis], (X if Y is None else Y).masses)
         if not gradient:
             return scale * self.kernel(X, Y), None
         K, inner = self.kernel(X, eval_gradient=True)
@@ -93,7 +93,7 @@ class MassWeighted(MeasureKernel):
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: squared masses times that of the inner kernel."""
         measures = as_measures(X)
-        return np.asarray(measures.masses**2 * self.kernel.diag(measures))
+        return np.asarray(_products(measures.masses, measures.masses) * self.kernel.diag(measures))
 
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
@@ -107,3 +107,16 @@ class MassWeighted(MeasureKernel):
 
     def __repr__(self) -> str:
         return f"MassWeighted({self.kernel!r})"
+
+
+def _products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the products of masses, or refuse those that are no normal numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        products = left * right
+    if not np.isfinite(products).all() or products.min(initial=1.0) < np.finfo(np.float64).tiny:
+        masses = np.concatenate([left.ravel(), right.ravel()])
+        raise NumericalError(
+            f"MassWeighted multiplies masses, which reach from {masses.min():.3g} to {masses.max():.3g}: their "
+            "products are too large or too small for a number. Divide all weights by a typical mass."
+        )
+    return np.asarray(products)
