@@ -94,12 +94,12 @@ class Counted(MeasureGPRegressor):
         return super().log_marginal_likelihood(*arguments, **options)
 
 
-def algebra(K: np.ndarray, y: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def algebra(K: np.ndarray, y: np.ndarray, derivatives: np.ndarray) -> np.ndarray:
     """The factor, the solution, the inverse and the traces of one likelihood with its gradient, from K at no cost."""
     L = linalg.cholesky(K, lower=True, check_finite=False)
     solved = linalg.cho_solve((L, True), y, check_finite=False)
     inner = np.outer(solved, solved) - linalg.cho_solve((L, True), np.eye(len(K)), check_finite=False)
-    return np.append(np.einsum("ij,jik->k", inner, slopes), y @ solved + np.log(np.diag(L)).sum())
+    return np.append(np.einsum("ij,jik->k", inner, derivatives), y @ solved + np.log(np.diag(L)).sum())
 
 
 def gp_fit_bare() -> Row:
@@ -107,14 +107,14 @@ def gp_fit_bare() -> Row:
     X, y = clouds(200)
     scale = float(np.sqrt(np.median(pairwise(X, divergence=W, engine=FRESH, squared=True))))
     counted = Counted(**model(scale).get_params(deep=False)).fit(X, y)
-    K, slopes = counted.kernel_(X, eval_gradient=True)
+    K, derivatives = counted.kernel_(X, eval_gradient=True)
     fits, peers = [], []
     for _ in range(7):
         seconds, _ = timed(lambda: model(scale).fit(X, y))
         fits.append(seconds)
         seconds, _ = timed(lambda: pairwise(X, divergence=W, engine=FRESH, squared=True))
         with threadpool_limits(limits=1):
-            more, _ = timed(lambda: [algebra(K, counted.y_train_, slopes) for _ in range(counted.count)])
+            more, _ = timed(lambda: [algebra(K, counted.y_train_, derivatives) for _ in range(counted.count)])
         peers.append(seconds + more)
     ratio = min(fits) / min(peers)
     return Row(

@@ -124,7 +124,7 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     assert "All distances are 0" in found["advice"][-1]
 
 
-def test_probabilities_and_deviations(run):
+def test_probabilities_and_standard_deviations(run):
     run("fit", "cells.csv", *SICK, "--learner", "gp", "-o", "c.kermes")
     assert type(kermes.load("c.kermes").learner_).__name__ == "GaussianProcessClassifier"
     records = run("predict", "c.kermes", "new.csv", "--proba", "--json").json

@@ -43,7 +43,7 @@ def test_scores_are_those_of_a_slow_nested_search(found):
         assert_array_equal(mine, oracle)
     scores = [accuracy_score(y[test], oracle) for (_, test), oracle in zip(splits, expected, strict=True)]
     assert_allclose(row.scores, scores)
-    assert_allclose([row.mean, row.deviation], [np.mean(scores), np.std(scores)])
+    assert_allclose([row.mean, row.std], [np.mean(scores), np.std(scores)])
     assert row.mean > found["nothing"].mean
 
 
@@ -87,7 +87,7 @@ def test_the_leaderboard(found):
     table = found.table
     assert [row["rank"] for row in table] == [1, 2, 3, 4]
     assert list(table[0]) == [
-        "rank", "candidate", "mean", "deviation", "distance_seconds", "fit_seconds", "definiteness", "status",
+        "rank", "candidate", "mean", "std", "distance_seconds", "fit_seconds", "definiteness", "status",
         "message",
     ]  # fmt: skip
     means = [row["mean"] for row in table]

@@ -65,7 +65,7 @@ def test_regression_page(report):
     assert "confusion" not in page.html().split("</style>")[1]
 
 
-def test_a_large_collection_is_thinned_and_told(report):
+def test_a_large_collection_is_thinned_and_reported(report):
     html = replace(report, most_samples=10).html()
     assert "10 of 30 samples are drawn" in html
     assert html.count('<g class="sample') == 10

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kermes.core import cholesky
+from kermes.core.points import padded
 
 
 def positive(n, seed=0):
@@ -30,7 +31,7 @@ def test_factor_and_forward(n, start):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7])
 def test_padding_changes_no_determinant(size):
-    side = cholesky.padded(size)
+    side = padded(size)
     assert side % 4 == 0
     assert size <= side < size + 4
     A = np.full((side, side), np.nan)

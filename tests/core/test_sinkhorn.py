@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.oracles import entropic
 
-from kermes.core import ground_codes as codes
-from kermes.core.points import TABLE, Atoms, Ground
+from kermes.core import ground_codes
+from kermes.core.points import TABLE, Atoms, CoreGround
 from kermes.core.sinkhorn import grid, points, self_terms, stabilised, table
 from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
 from kermes.core.status import OK, RETRY
@@ -43,8 +43,8 @@ def check(code, out):
 
 both = pytest.mark.parametrize("code", [TRANSPORT, REGULARIZED])
 ATOMS = Atoms(np.ascontiguousarray(POINTS[IDS].T), WEIGHTS, OFFSETS, IDS)
-SQUARED = Ground(codes.SQEUCLIDEAN, np.zeros(1), np.empty((0, 0)))
-TABULATED = Ground(TABLE, np.zeros(1), COST)
+SQUARED = CoreGround(ground_codes.SQEUCLIDEAN, np.zeros(1), np.empty((0, 0)))
+TABULATED = CoreGround(TABLE, np.zeros(1), COST)
 
 
 @both

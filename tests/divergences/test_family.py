@@ -20,7 +20,7 @@ def jensen(X, family, beta=1.0, Y=None, **options):
 
 
 def bells(n, dim, seed=0):
-    """Clouds of 30 points, with deviations 0.5 to 0.8, near the origin."""
+    """Clouds of 30 points, with standard deviations 0.5 to 0.8, near the origin."""
     rng = np.random.default_rng(seed)
     return Measures.from_samples(
         [rng.uniform(0.5, 0.8) * rng.normal(size=(30, dim)) + rng.uniform(-0.5, 0.5, dim) for _ in range(n)]

@@ -63,12 +63,12 @@ def test_jacobi_and_lapack_agree():
 def test_commuting_covariances_have_a_closed_form():
     rng = np.random.default_rng(0)
     rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    deviations, centres = rng.uniform(0.0, 2.0, (6, 3)), rng.normal(size=(6, 3))
-    deviations[0], deviations[1, 0] = 0.0, 0.0  # singular
+    stds, centres = rng.uniform(0.0, 2.0, (6, 3)), rng.normal(size=(6, 3))
+    stds[0], stds[1, 0] = 0.0, 0.0  # singular
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    X = Measures.from_samples([(corners * s) @ rotation.T + c for s, c in zip(deviations, centres, strict=True)])
+    X = Measures.from_samples([(corners * s) @ rotation.T + c for s, c in zip(stds, centres, strict=True)])
     gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=-1)
-    expected = gaps + ((deviations[:, None] - deviations[None]) ** 2).sum(axis=-1)
+    expected = gaps + ((stds[:, None] - stds[None]) ** 2).sum(axis=-1)
     assert_allclose(squares(X, divergences.GaussianWasserstein()), expected, atol=1e-12)
 
 

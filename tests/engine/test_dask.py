@@ -132,7 +132,7 @@ def test_blas_keeps_to_one_thread_per_task():
     assert limits() == before
 
 
-def test_a_closed_client_is_told(client):
+def test_a_closed_client_is_reported(client):
     second = distributed.Client(client.scheduler.address, set_as_default=False)
     engine = Engine(second, memo=False)
     second.close()

@@ -276,7 +276,7 @@ def test_an_interrupt_keeps_finished_tiles(path):
 
 @pytest.mark.parametrize("name", ["values/c/0/1", "values/c/1/1", "marks/2.0"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
-def test_a_damaged_file_is_found_told_and_computed_again(name, damage, path):
+def test_a_damaged_file_is_found_reported_and_computed_again(name, damage, path):
     X = line(20)
     expected = np.asarray(stored(path, X, tile=5)[0])
     content = bytearray((path / name).read_bytes())

@@ -217,7 +217,7 @@ def test_measures_need_a_kernel():
     assert MeasureGPRegressor().fit(points, [0.0, 1.0, 2.0]).predict(points).shape == (3,)
 
 
-def test_jitter_is_as_small_as_possible_and_told():
+def test_jitter_is_as_small_as_possible_and_reported():
     X, y = line(40)
     kernel = kernels.Exponential(divergences.Euclidean(), 0.5, length_scale_bounds="fixed")
     with pytest.raises(np.linalg.LinAlgError):
@@ -245,7 +245,7 @@ def test_smooth_models_are_not_passed_over():
     assert np.isfinite(model.log_marginal_likelihood_value_)
 
 
-def test_an_indefinite_kernel_is_repaired_and_told():
+def test_an_indefinite_kernel_is_repaired_and_reported():
     kernel = indefinite(5.0).set_params(length_scale_bounds="fixed")
     y = np.random.default_rng(0).normal(size=20)
     model = MeasureGPRegressor(kernel, alpha=np.full(20, 1e-10))

@@ -166,7 +166,7 @@ def test_names_and_data_frames():
     assert frame.shape == (2, 4)
 
 
-def test_indefinite_gram_matrices_are_told():
+def test_indefinite_gram_matrices_are_reported():
     rows = row_numbers(20)
     with pytest.warns(IndefiniteKernelWarning, match=r"Gram matrix of the 20 training samples is indefinite: eigen"):
         KernelMatrix(indefinite()).fit_transform(rows)

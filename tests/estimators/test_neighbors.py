@@ -161,7 +161,7 @@ def test_queries_of_another_dimension_are_refused():
         NearestMeasures(divergences.Wasserstein()).fit(spread(6, 2)).kneighbors(spread(6, 3))
 
 
-def test_unconverged_distances_are_told():
+def test_unconverged_distances_are_reported():
     X = spread(20, 2)
     S = divergences.Sinkhorn(0.5, max_iter=2, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match=r"\d+ distances of Sinkhorn.* did not reach their tolerance"):

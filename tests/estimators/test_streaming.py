@@ -1,4 +1,4 @@
-"""Streaming machines against the batch ones: the same solution, whatever the portions."""
+"""Streaming machines against the batch ones: the same solution, whatever the batches."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_moments_keep_their_digits():
     assert_allclose(moments.scatter, near.scatter, atol=1e-4)
 
 
-def test_fitted_features_are_kept_and_others_are_fitted_on_the_first_portion():
+def test_fitted_features_are_kept_and_others_are_fitted_on_the_first_batch():
     X, y = clouds(60)
     fitted = KernelFeatures(euclidean(), n_core=10, random_state=1).fit(X[:30])
     kept = StreamingLSSVMClassifier(FrozenEstimator(fitted)).fit(X, y)

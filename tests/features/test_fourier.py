@@ -34,7 +34,7 @@ def test_inner_products_are_those_of_the_point_kernel(kernel, clouds):
     assert_allclose(squared, pairwise(X, divergence=divergences.MMD(kernel), squared=True), atol=0.04)
 
 
-def test_a_shared_support_and_portions_change_nothing(monkeypatch):
+def test_a_shared_support_and_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     H, bins = rng.random((20, 6)) * (rng.random((20, 6)) < 0.7) + 0.01, rng.normal(size=(6, 2))
     X = Measures.from_histograms(H, bins)

@@ -51,7 +51,7 @@ def test_core_samples_are_drawn_once_and_seeded():
     assert features.components_.shape[1] == 10
 
 
-def test_large_negative_mass_is_told():
+def test_large_negative_mass_is_reported():
     X = row_numbers(20)
     with pytest.warns(IndefiniteKernelWarning, match=r"% of the spectrum of the Gram matrix is negative"):
         features = KernelFeatures(indefinite()).fit(X)

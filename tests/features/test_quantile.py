@@ -100,7 +100,7 @@ def test_streams_give_the_levels_of_the_whole():
     assert_allclose(streamed.fit(X[:1]).levels_, [0.5, 1.0])  # fit forgets
 
 
-def test_portions_do_not_change_the_features(clouds, monkeypatch):
+def test_chunks_do_not_change_the_features(clouds, monkeypatch):
     X = clouds(40, 2)
     features = SlicedFeatures(6, 4).fit(X)
     F, e = features.transform(X), features.error_bounds(X)

@@ -213,7 +213,7 @@ def test_embeddings_of_scikit_learn(clouds):
     assert 0.0 < found.stress < 1.0
     with pytest.raises(InvalidParameterError, match=r"TSNE\(metric='precomputed'\)"):
         data_map(X, SLICED, method=TSNE())
-    with pytest.raises(InvalidParameterError, match="must be told so: MDS"):
+    with pytest.raises(InvalidParameterError, match="must be set up for them: MDS"):
         data_map(X, SLICED, method=MDS())
 
 

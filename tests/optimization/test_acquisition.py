@@ -53,7 +53,7 @@ def test_derivatives(acquisition):
 
 
 def test_the_lower_bound_with_its_sign_turned():
-    """Of two equal means the less certain one is asked; of two equal deviations the lower mean."""
+    """Of two equal means the less certain one is asked; of two equal standard deviations the lower mean."""
     score = LowerConfidenceBound(2.0)(np.array([1.0, 1.0, 0.0]), np.array([0.1, 0.5, 0.1]))
     assert_allclose(score, [-0.8, 0.0, 0.2], atol=1e-12)
 

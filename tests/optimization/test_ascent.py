@@ -76,8 +76,8 @@ def test_every_iterate_is_on_the_simplex_and_none_is_worse(method):
 
 
 def test_projected_steps_reach_a_vertex_and_flat_scores_stay():
-    slope = np.array([1.0, 0.0, -1.0])
-    ends, _ = ascend(lambda A: (A @ slope, np.tile(slope, (len(A), 1))), np.full((1, 3), 1 / 3), 10, "projected")
+    gradient = np.array([1.0, 0.0, -1.0])
+    ends, _ = ascend(lambda A: (A @ gradient, np.tile(gradient, (len(A), 1))), np.full((1, 3), 1 / 3), 10, "projected")
     assert_array_equal(ends, [[1.0, 0.0, 0.0]])
     start = np.array([[0.2, 0.8]])
     ends, _ = ascend(lambda A: (np.zeros(len(A)), np.zeros(A.shape)), start, 5, "projected")

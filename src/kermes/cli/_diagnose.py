@@ -46,8 +46,8 @@ def diagnose(data: Path, reading: Reading, kernel: str, most: int, seed: int, as
         print_json({"data": facts, "coordinates": coordinates, "kernel": judged, "advice": advice})
         return
     print_facts(str(X), facts)
-    header = ("coordinate", "least", "mean", "largest", "deviation")
-    print_table("", header, [(c["name"], c["least"], c["mean"], c["largest"], c["deviation"]) for c in coordinates])
+    header = ("coordinate", "least", "mean", "largest", "std")
+    print_table("", header, [(c["name"], c["least"], c["mean"], c["largest"], c["std"]) for c in coordinates])
     title = f"Kernel on {len(drawn)} measures" if len(drawn) < len(X) else "Kernel"
     print_facts(title, judged)
     for line in advice:
@@ -68,11 +68,11 @@ def _facts(X: Any) -> dict[str, Any]:
 
 
 def _coordinates(data: Any) -> list[dict[str, Any]]:
-    """Return range, mean and deviation of each coordinate over all atoms."""
+    """Return range, mean and standard deviation of each coordinate over all atoms."""
     points = data.measures.points
     names = data.columns or [f"x{i}" for i in range(points.shape[1])]
     return [
-        {"name": name, "least": x.min(), "mean": x.mean(), "largest": x.max(), "deviation": x.std()}
+        {"name": name, "least": x.min(), "mean": x.mean(), "largest": x.max(), "std": x.std()}
         for name, x in zip(names, points.T, strict=True)
     ]
 
@@ -119,7 +119,7 @@ def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:
 def _advice(facts: dict[str, Any], judged: dict[str, Any], coordinates: list[dict[str, Any]]) -> list[str]:
     """Return what to do about what was found."""
     lines = []
-    if unequal([c["deviation"] for c in coordinates]):
+    if unequal([c["std"] for c in coordinates]):
         lines.append(STANDARDIZE)
     if facts["equal measures"]:
         repeated = counted(facts["equal measures"], "measure repeats another", "measures repeat others")

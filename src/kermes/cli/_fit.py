@@ -67,7 +67,7 @@ def fit(
     name = "accuracy" if task == "classification" else "R²"
     if as_json:
         summary = {"measures": len(labels), "task": task, "model": describe(model), "score": name, "folds": scores}
-        moments = {"mean": np.mean(scores), "deviation": np.std(scores)} if len(scores) else {}
+        moments = {"mean": np.mean(scores), "std": np.std(scores)} if len(scores) else {}
         ending = {"settings tried": settings, "seconds": seconds, "output": str(output)}
         print_json(summary | moments | ending)
         return
@@ -107,8 +107,8 @@ def _fitted(X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any) 
     row = result.rows[0]
     if row.error is not None:
         raise row.error
-    for text in row.warnings:
-        warnings.warn(text.partition(": ")[2], stacklevel=2)
+    for warning in row.warnings:
+        warnings.warn(warning.partition(": ")[2], stacklevel=2)
     return result.best_, row.scores, settings
 
 

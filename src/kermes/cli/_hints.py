@@ -9,9 +9,9 @@ import numpy as np
 from ..core import ragged
 from ._output import say
 
-#: Coordinates whose standard deviations differ by more than this factor should be standardised.
+#: Coordinates whose standard stds differ by more than this factor should be standardised.
 UNEQUAL = 10.0
-STANDARDIZE = "The coordinates have very different standard deviations: --standardize, unless their units are the same."
+STANDARDIZE = "The coordinates have very different standard stds: --standardize, unless their units are the same."
 
 
 def say_hints(data: Any, reading: Any) -> None:
@@ -28,9 +28,9 @@ def say_hints(data: Any, reading: Any) -> None:
         say(f"Hint: {STANDARDIZE}")
 
 
-def unequal(deviations: Any) -> bool:
+def unequal(stds: Any) -> bool:
     """Whether coordinates have scales so different that one of them decides all distances."""
-    return bool(min(deviations) > 0 and max(deviations) > UNEQUAL * min(deviations))
+    return bool(min(stds) > 0 and max(stds) > UNEQUAL * min(stds))
 
 
 def constant_columns(data: Any) -> list[str]:

@@ -81,7 +81,7 @@ def _record(kind: str, entry: Any) -> dict[str, Any]:
 
 
 def _parameters(entry: Any) -> dict[str, Any]:
-    """Return the parameters with their defaults as text; None where one must be given."""
+    """Return the parameters with their defaults as strings; None where one must be given."""
     found: dict[str, Any] = {}
     for name, default in entry.parameters.items():
         if default is inspect.Parameter.empty:

@@ -59,16 +59,16 @@ class Group(click.Group):
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
         except (KermesError, OSError) as error:
-            click.echo(f"Error: {_text(error)}", err=True)
+            click.echo(f"Error: {_message(error)}", err=True)
             mendable = isinstance(error, MENDABLE) or (isinstance(error, KermesError) and isinstance(error, ValueError))
             ctx.exit(BAD_INPUT if mendable else FAILURE)
         except Exception as error:
-            click.echo(f"Error: {type(error).__name__}: {_text(error)}", err=True)
+            click.echo(f"Error: {type(error).__name__}: {_message(error)}", err=True)
             click.echo("The traceback: kermes --debug COMMAND ...", err=True)
             ctx.exit(FAILURE)
 
 
-def _text(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Return the message on one line; of errors of the operating system with the name of the file."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
@@ -81,12 +81,12 @@ def _short_warnings() -> Iterator[None]:
     said: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text, python, _rest = " ".join(str(message).split()).partition(" pairwise(")  # the rest is about Python
+        string, python, _rest = " ".join(str(message).split()).partition(" pairwise(")  # the rest is about Python
         if python:
-            text += " Give a greater tol or max_iter after the name, where kermes list has them."
-        if text not in said:
-            said.add(text)
-            click.echo(f"Warning: {text}", err=True)
+            string += " Give a greater tol or max_iter after the name, where kermes list has them."
+        if string not in said:
+            said.add(string)
+            click.echo(f"Warning: {string}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -141,7 +141,7 @@ KERNELS = _table(
 )
 
 
-def parse(text: str) -> Spec:
+def parse(string: str) -> Spec:
     """Return the name and the parameters of ``name:key=value,key=value``.
 
     Examples
@@ -150,24 +150,24 @@ def parse(text: str) -> Spec:
     >>> naming.parse("sinkhorn:epsilon=0.4,cost=euclidean")
     Spec(name='sinkhorn', options={'epsilon': 0.4, 'cost': 'euclidean'})
     """
-    name, _, rest = text.partition(":")
+    name, _, rest = string.partition(":")
     options: dict[str, Any] = {}
     for item in [part.strip() for part in rest.split(",") if part.strip()]:
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise InvalidParameterError(f"{item!r} in {text!r} must have the form parameter=value.")
+            raise InvalidParameterError(f"{item!r} in {string!r} must have the form parameter=value.")
         if key.strip() in options:
-            raise InvalidParameterError(f"the parameter {key.strip()} is given twice in {text!r}.")
+            raise InvalidParameterError(f"the parameter {key.strip()} is given twice in {string!r}.")
         options[key.strip()] = _value(value.strip())
     return Spec(name.strip(), options)
 
 
-def divergence(text: str) -> Divergence:
-    """Return the divergence that ``text`` names.
+def divergence(string: str) -> Divergence:
+    """Return the divergence that ``string`` names.
 
     Parameters
     ----------
-    text : str
+    string : str
         A name of :data:`DIVERGENCES`, with parameters after a colon. Point kernels and costs are given by their own
         names and parameters: ``mmd:sigma=2``, ``mmd:ground=laplacian,gamma=0.5``, ``wasserstein:cost=torus,period=24``.
 
@@ -177,17 +177,17 @@ def divergence(text: str) -> Divergence:
     >>> naming.divergence("mmd:sigma=2")
     MMD(ground=Gaussian(sigma=2, gamma=None))
     """
-    spec = parse(text)
+    spec = parse(string)
     found: Divergence = DIVERGENCES[choice(spec.name, "divergence", DIVERGENCES)].make(spec.options)
     return found
 
 
-def kernel(text: str) -> Any:
-    """Return the kernel that ``text`` names.
+def kernel(string: str) -> Any:
+    """Return the kernel that ``string`` names.
 
     Parameters
     ----------
-    text : str
+    string : str
         A name of :data:`KERNELS`, or of a divergence: that is ``Exponential`` with ``length_scale`` and ``power``, or,
         for a Jensen difference with a parameter ``t``, ``Semigroup``.
 
@@ -201,7 +201,7 @@ def kernel(text: str) -> Any:
     """
     from .. import kernels
 
-    spec = parse(text)
+    spec = parse(string)
     choice(spec.name, "kernel", [*KERNELS, *DIVERGENCES])
     if spec.name in KERNELS:
         return KERNELS[spec.name].make(spec.options)
@@ -214,7 +214,7 @@ def kernel(text: str) -> Any:
         return kernels.Exponential(made, **profile)
     if not isinstance(made, Jensen) or not profile.keys() <= {"t", "normalized"}:
         raise InvalidParameterError(
-            f"t and normalized are parameters of Jensen differences, without length_scale and power; got {text!r}."
+            f"t and normalized are parameters of Jensen differences, without length_scale and power; got {string!r}."
         )
     return kernels.Semigroup(made, **profile)
 
@@ -249,13 +249,13 @@ def _default(cls: type, parameter: inspect.Parameter) -> Any:
     return parameter.default
 
 
-def _value(text: str) -> Any:
-    """Return a number, True, False or None if the text is one, otherwise the text."""
+def _value(string: str) -> Any:
+    """Return a number, True, False or None if the string is one, otherwise the string."""
     word = {"true": True, "false": False, "none": None}
-    if text.lower() in word:
-        return word[text.lower()]
+    if string.lower() in word:
+        return word[string.lower()]
     try:
-        value = ast.literal_eval(text)
+        value = ast.literal_eval(string)
     except (ValueError, SyntaxError):
-        return text
-    return value if isinstance(value, (int, float)) else text
+        return string
+    return value if isinstance(value, (int, float)) else string

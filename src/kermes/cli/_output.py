@@ -54,9 +54,9 @@ def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:
         raise InvalidParameterError(f"`output` (-o) must end in {', '.join(endings)}; got {path.name!r}.")
 
 
-def say(text: str) -> None:
+def say(message: str) -> None:
     """Print a line about the work to the error stream, which scripts do not read."""
-    click.echo(text, err=True)
+    click.echo(message, err=True)
 
 
 def print_json(content: Any) -> None:
@@ -89,12 +89,12 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     shown = {name: number(value) for name, value in facts.items() if value is not None}
     width = max(map(len, shown), default=0)
     click.echo(title)
-    for name, text in shown.items():
-        click.echo(f"  {name.ljust(width)}  {text}")
+    for name, value in shown.items():
+        click.echo(f"  {name.ljust(width)}  {value}")
 
 
 def number(value: Any) -> str:
-    """Return a number as text: four digits, whole numbers in full."""
+    """Return a number as a string: four digits, whole numbers in full."""
     if value is None:
         return ""
     if isinstance(value, (int, np.integer)) or not isinstance(value, (float, np.floating)):
@@ -148,7 +148,7 @@ def write_keys(keys: Any, path: Path) -> None:
 
 def _create_keys(group: Any, keys: Any) -> None:
     names = np.asarray(keys)
-    kind = str if names.dtype.kind == "U" else names.dtype  # text of any length; the other kind has no standard
+    kind = str if names.dtype.kind == "U" else names.dtype  # strings of any length; the other kind has no standard
     group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
 
 
@@ -190,7 +190,7 @@ def _write_parquet(columns: Mapping[str, Any], path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers, text, lists and dictionaries only."""
+    """Return numbers, strings, lists and dictionaries only."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if isinstance(value, np.generic):

@@ -96,12 +96,12 @@ def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
     if not std:
         return columns | {"prediction": model.predict(X)}
     try:
-        prediction, deviation = model.predict(X, return_std=True)
+        prediction, std = model.predict(X, return_std=True)
     except TypeError:
         raise InvalidParameterError(
             "this model has no standard deviations; fit with --learner gp for them (numbers)."
         ) from None
-    return columns | {"std": deviation, "prediction": prediction}
+    return columns | {"std": std, "prediction": prediction}
 
 
 def _score(prediction: Any, labels: Any, model: Any) -> str:

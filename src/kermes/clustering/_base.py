@@ -15,6 +15,7 @@ from ..divergences import Divergence
 from ..engine import pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
+from ._labels import number_of_clusters
 
 __all__ = ["MeasureClustering"]
 
@@ -22,10 +23,11 @@ __all__ = ["MeasureClustering"]
 class MeasureClustering(ClusterMixin, MeasureEstimator):
     """Base of the clusterings with a ``divergence`` parameter: a divergence, None or 'precomputed'.
 
-    After :meth:`_distances` the estimator has ``divergence_``, the divergence in use.
+    After :meth:`_read_training` the estimator has ``divergence_``, the divergence in use.
     """
 
     divergence: Any
+    n_clusters: int
     engine: Any
     divergence_: Any
     labels_: IndexArray
@@ -48,12 +50,14 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
         distances = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_distances(distances, "X") if reset else distances
 
-    def _distances(self, samples: Samples) -> FloatArray:
-        """Return the matrix of distances of the training samples."""
+    def _read_training(self, X: Any) -> tuple[Samples, FloatArray]:
+        """Return training samples and the matrix of their distances; clusters are counted before these are paid for."""
+        samples = self._read(X, reset=True)
+        number_of_clusters(self.n_clusters, len(samples))
         self.divergence_ = default_divergence() if self.divergence is None else self.divergence
         if not isinstance(samples, Measures):
-            return samples
-        return np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))
+            return samples, samples
+        return samples, np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import choice
 from .._typing import FloatArray, IndexArray
 from ._base import MeasureClustering
-from ._labels import cut_tree, number_of_clusters
+from ._labels import cut_tree
 
 __all__ = ["HierarchicalClustering"]
 
@@ -104,9 +104,7 @@ class HierarchicalClustering(MeasureClustering):
         y : ignored
         """
         choice(self.linkage, "linkage", LINKAGES)
-        samples = self._read(X, reset=True)
-        number_of_clusters(self.n_clusters, len(samples))  # before the distances are paid for
-        self.distances_ = self._distances(samples)
+        _, self.distances_ = self._read_training(X)
         self.linkage_ = _tree(self.distances_, self.linkage, self.optimal_ordering)
         self.leaves_ = np.zeros(1, dtype=np.int64)
         if len(self.linkage_):

@@ -17,7 +17,7 @@ from ..exceptions import ConvergenceWarning
 from ..measures import Measures
 from . import _pam
 from ._base import MeasureClustering
-from ._labels import number_by_size, number_of_clusters
+from ._labels import number_by_size
 
 __all__ = ["KMedoids"]
 
@@ -40,7 +40,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
         How to start: with medoids each of which lowers the sum most ('build', without randomness), drawn uniformly, or
         drawn in proportion to the distance to those drawn before.
     max_iter : int
-        Passes over all candidates; a warning tells when they did not suffice.
+        Passes over all candidates; a warning says when they did not suffice.
     random_state : int, RandomState or None
         Seed of the start.
     engine : Engine, optional
@@ -107,9 +107,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
         """
         choice(self.init, "init", ["build", "random", "k-medoids++"])
         max_iter = integer(self.max_iter, "max_iter", low=1)
-        samples = self._read(X, reset=True)
-        number_of_clusters(self.n_clusters, len(samples))  # before the distances are paid for
-        D = self._distances(samples)
+        samples, D = self._read_training(X)
         medoids, self.n_iter_, converged = _pam.swap(D, self._start(D), max_iter)
         found = _pam.partition(D, medoids)
         self.labels_, order = number_by_size(found.labels)

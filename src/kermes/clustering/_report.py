@@ -228,8 +228,8 @@ def _lines(rows: list[list[str]], fixed: int) -> list[str]:
 
 
 def _short(name: Any) -> str:
-    text = str(name)
-    return text if len(text) <= NAME else text[: NAME - 3] + "..."
+    string = str(name)
+    return string if len(string) <= NAME else string[: NAME - 3] + "..."
 
 
 def _count(n: int, noun: str) -> str:

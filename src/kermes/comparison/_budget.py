@@ -26,14 +26,14 @@ def read_budget(budget: Any) -> float | None:
         return None
     if not isinstance(budget, str):
         return positive(budget, "budget", remedy="Or a string such as '5min'.")
-    text = budget.strip().lower()
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return positive(float(text), "budget")
-    if not re.fullmatch(rf"({_PART}\s*)+", text):
+    string = budget.strip().lower()
+    if re.fullmatch(r"\d+(\.\d+)?", string):
+        return positive(float(string), "budget")
+    if not re.fullmatch(rf"({_PART}\s*)+", string):
         raise InvalidParameterError(
             f"`budget` must be a number of seconds, or a string such as '30s', '5min' or '1h 30min'; got {budget!r}."
         )
-    return positive(sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, text)), "budget")
+    return positive(sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, string)), "budget")
 
 
 def duration(seconds: float) -> str:

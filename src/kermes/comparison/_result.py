@@ -91,7 +91,7 @@ class Row:
         return float(np.mean(self.scores)) if self.status == "ok" else None
 
     @property
-    def deviation(self) -> float | None:
+    def std(self) -> float | None:
         """Standard deviation of the scores of the outer folds."""
         return float(np.std(self.scores)) if self.status == "ok" else None
 
@@ -139,13 +139,13 @@ class Comparison:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """The leaderboard as plain rows: rank, candidate, mean, deviation, times, definiteness, status, message."""
+        """The leaderboard as plain rows: rank, candidate, mean, std, times, definiteness, status, message."""
         return [
             {
                 "rank": i + 1 if row.status == "ok" else None,
                 "candidate": row.name,
                 "mean": row.mean,
-                "deviation": row.deviation,
+                "std": row.std,
                 "distance_seconds": row.distance_seconds,
                 "fit_seconds": row.fit_seconds,
                 "definiteness": row.definiteness,
@@ -255,7 +255,7 @@ class Comparison:
         header = ["rank", "candidate", self.scoring, "distances", "fits", "kernel", "status"]
         body = []
         for entry, row in zip(self.table, self.rows, strict=True):
-            score = "" if row.mean is None else f"{row.mean:.3f} ± {row.deviation:.3f}"
+            score = "" if row.mean is None else f"{row.mean:.3f} ± {row.std:.3f}"
             message = f"{row.status}: {row.message}" if row.message else row.status
             if row.warnings:
                 message += f", {len(row.warnings)} warning{'s' if len(row.warnings) > 1 else ''}"
@@ -273,6 +273,6 @@ class ComparisonInterrupted(KeyboardInterrupt):
         self.comparison = comparison
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
+def _short(string: str) -> str:
+    string = " ".join(string.split())
+    return string if len(string) <= WIDTH else string[: WIDTH - 3] + "..."

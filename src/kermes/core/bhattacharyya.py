@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cholesky import factor, forward, pad, padded
+from .cholesky import factor, forward, pad
 from .generalized_variance import HALF, extend, place_atoms, start_row, workspace
 from .jit import tile_core
-from .points import longest
+from .points import longest, padded
 
 
 @tile_core

@@ -2,14 +2,14 @@
 
 A lower triangle is factorised in place, four columns at a time. Each entry is a dot product of two rows, and blocks of
 two rows and four columns share their loads: 13 us for 80 x 80 (LAPACK through Numba: 18 us), 3 us for 40 x 40.
-Sides are multiples of four, ``padded(size)``; callers pad with rows of the identity, which change no determinant.
+Sides are multiples of four, ``points.padded(size)``; rows of the identity that pad them change no determinant.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .jit import inline_core, tile_core
+from .jit import tile_core
 
 
 @tile_core
@@ -111,12 +111,6 @@ def forward(A, inverse, start, stop, z):
         z[i] = (z[i] - known) * inverse[i]
         total += z[i] * z[i]
     return total
-
-
-@inline_core
-def padded(size):
-    """Return the size rounded up to a multiple of four."""
-    return (size + 3) // 4 * 4
 
 
 @tile_core

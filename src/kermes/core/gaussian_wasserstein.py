@@ -13,9 +13,8 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from .centred_atoms import centred_block
-from .cholesky import padded
 from .jit import tile_core
-from .points import longest
+from .points import longest, padded
 from .status import OK, UNCONVERGED
 
 #: Squared cosine from which a pair of rows is rotated: the nuclear norm is then off by less than 1e-12 of itself.

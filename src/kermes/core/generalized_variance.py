@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from .cholesky import factor, forward, pad, padded
+from .cholesky import factor, forward, pad
 from .jit import tile_core
-from .points import longest, values_row
+from .points import longest, padded, values_row
 
 #: The factor of s = sqrt(w / ridge) in the mean of two measures, whose weights are halved.
 HALF = math.sqrt(0.5)

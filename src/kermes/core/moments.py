@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .cholesky import factor, pad, padded
+from .cholesky import factor, pad
 from .jit import tile_core
+from .points import padded
 
 
 class Moments(NamedTuple):

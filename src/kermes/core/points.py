@@ -19,7 +19,7 @@ from .jit import inline_core, tile_core, uncached_core
 TABLE = -1
 
 
-class Ground(NamedTuple):
+class CoreGround(NamedTuple):
     """A ground cost or point kernel: its code and parameters, or TABLE and values (m, m) between numbered points."""
 
     code: int
@@ -137,6 +137,12 @@ def longest(offsets, rows):
     for i in rows:
         size = max(size, offsets[i + 1] - offsets[i])
     return size
+
+
+@inline_core
+def padded(size, multiple=4):
+    """Return the size rounded up to a multiple, of four unless another is given."""
+    return (size + multiple - 1) // multiple * multiple
 
 
 @tile_core

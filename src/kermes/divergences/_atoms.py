@@ -18,7 +18,7 @@ from ._support import LARGEST_TABLE, CommonSupport, atom_ids, common_support, sp
 if TYPE_CHECKING:
     from ..core.centred_atoms import CentredAtoms
     from ..core.generalized_variance import Factors
-    from ..core.points import Atoms, Ground
+    from ..core.points import Atoms, CoreGround
 
 #: Bytes of the factors kept for all measures; beyond that each is computed again where it is needed.
 FACTOR_BYTES = 1 << 28
@@ -63,7 +63,7 @@ class KernelSource:
         return cls(ground, None if ground.code is not None else kernel_table(ground, X, Y), centre)
 
     @property
-    def core(self) -> Ground:
+    def core(self) -> CoreGround:
         """The ground as cores take it."""
         return core_ground(self.ground, None if self.table is None else self.table.values)
 
@@ -113,7 +113,7 @@ def centred_atoms(source: KernelSource, X: Measures) -> CentredAtoms:
 def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:
     """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit."""
     from ..core import generalized_variance as core
-    from ..core.cholesky import padded
+    from ..core.points import padded
 
     atoms = source.atoms(X)
     sides = padded.py_func(np.diff(atoms.offsets))

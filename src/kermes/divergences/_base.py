@@ -15,7 +15,7 @@ from ..ground import PointKernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
-    from ..core.points import Atoms, Ground
+    from ..core.points import Atoms, CoreGround
 
 __all__ = ["Claims", "Divergence", "Route", "Tile"]
 
@@ -148,13 +148,13 @@ def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
 
 
-def core_ground(ground: PointKernel, table: FloatArray | None = None) -> Ground:
+def core_ground(ground: PointKernel, table: FloatArray | None = None) -> CoreGround:
     """Return a point kernel as cores take it: by its code, or by a table of its values."""
-    from ..core.points import TABLE, Ground
+    from ..core.points import TABLE, CoreGround
 
     if table is not None:
-        return Ground(TABLE, ground.params, table)
-    return Ground(ground.code, ground.params, np.empty((0, 0)))
+        return CoreGround(TABLE, ground.params, table)
+    return CoreGround(ground.code, ground.params, np.empty((0, 0)))
 
 
 def core_atoms(X: Measures) -> Atoms:

@@ -222,8 +222,8 @@ class GeneralizedVariance(Jensen):
 
 def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
     """Overwrite the kernel K by P = K - G'G with G = L^-1 diag(s) K of a measure; u = 1 - G'z."""
-    from ..core.cholesky import padded
     from ..core.generalized_variance import HALF, Conditioned
+    from ..core.points import padded
 
     start, stop = A.offsets[row], A.offsets[row + 1]
     first, corner = A.places[row]

@@ -20,7 +20,7 @@ from ._base import Route, Tile, batches, core_atoms, empty_tile
 from ._support import CommonSupport, sparse_rows
 
 if TYPE_CHECKING:
-    from ..core.points import Atoms, Ground
+    from ..core.points import Atoms, CoreGround
 
 #: Marginal error from which single precision is safe (tests compare with double precision).
 SINGLE = 1e-5
@@ -60,7 +60,7 @@ class SinkhornRoute(Route, ABC):
     """Base of the routes; ``ground`` is what the log domain takes costs from."""
 
     run: Run
-    ground: Ground
+    ground: CoreGround
 
     @abstractmethod
     def sides(self, X: Measures) -> tuple[Atoms | Images, Atoms]:

@@ -1,4 +1,4 @@
-"""What a divergence and its parameters are, as text: by it a store knows its own, in every process."""
+"""What a divergence and its parameters are, as strings: by them a store knows its own, in every process."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ __all__ = ["describe"]
 
 
 def describe(divergence: Divergence) -> dict[str, str]:
-    """Return the name and each parameter of a divergence; equal divergences give equal text, others do not."""
+    """Return the name and each parameter of a divergence; equal divergences give equal strings, others do not."""
     parameters = (
         {field.name: getattr(divergence, field.name) for field in dataclasses.fields(divergence)}
         if dataclasses.is_dataclass(divergence)
         else vars(divergence)
     )
-    return {"divergence": _name(type(divergence)), **{name: _text(value, name) for name, value in parameters.items()}}
+    return {"divergence": _name(type(divergence)), **{name: _string(value, name) for name, value in parameters.items()}}
 
 
-def _text(value: Any, name: str) -> str:
-    """Return one value as text; arrays and unknown objects by the digest of their content."""
+def _string(value: Any, name: str) -> str:
+    """Return one value as a string; arrays and unknown objects by the digest of their content."""
     if value is None or isinstance(value, (bool, str)):
         return repr(value)
     if isinstance(value, numbers.Real):
         return repr(float(value))  # 1 and 1.0 are one parameter
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(_text(item, name) for item in value)})"
+        return f"({', '.join(_string(item, name) for item in value)})"
     if hasattr(value, "__array__"):
         array = np.ascontiguousarray(value)
         return f"array {array.shape} {array.dtype} {_digest(array.tobytes())}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [f"{field.name}={_text(getattr(value, field.name), name)}" for field in dataclasses.fields(value)]
+        fields = [f"{field.name}={_string(getattr(value, field.name), name)}" for field in dataclasses.fields(value)]
         return f"{_name(type(value))}({', '.join(fields)})"
     try:
         return f"{_name(type(value))} {_digest(pickle.dumps(value, protocol=4))}"

@@ -126,7 +126,7 @@ class TransportBounds:
             farthest, power = np.linalg.norm(high - low), self._rule.power
             bound = np.maximum(bound, 0.0) ** power - self._rule.slack * farthest**power
             bound = np.maximum(bound, 0.0) ** (1 / power)
-        return np.where(np.isfinite(bound), bound, 0.0)  # overflow is for the distance itself to tell
+        return np.where(np.isfinite(bound), bound, 0.0)  # overflow is for the distance itself to report
 
     def _reach(self, Y: Measures) -> float:
         """Return the largest coordinate, to which rounding is relative."""

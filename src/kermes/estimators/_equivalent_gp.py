@@ -75,7 +75,7 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
     Attributes
     ----------
     gp_ : MeasureGPRegressor
-        The fitted process; ``gp_.jitter_`` tells if its matrix needed help.
+        The fitted process; ``gp_.jitter_`` says if its matrix needed help.
     kernel_ : kernel
         The fitted kernel, of standardised targets.
     length_scale_ : float or ndarray of shape (m,)

@@ -21,7 +21,7 @@ from ..measures import as_measures
 __all__ = ["Likelihood"]
 
 #: Derivatives of a kernel matrix in one hyperparameter: a symmetric matrix, or this number times the identity.
-Slope = FloatArray | float
+Derivative = FloatArray | float
 
 
 class Likelihood:
@@ -31,10 +31,10 @@ class Likelihood:
         self.kernel, self.X = kernel, X
         self._node = _node(clone(kernel), X)
 
-    def matrix(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+    def matrix(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         """Return the kernel matrix, a fresh array, and with ``gradient`` its derivatives."""
-        K, slopes = self._node(np.asarray(theta, dtype=np.float64), gradient)
-        return K, slopes
+        K, derivatives = self._node(np.asarray(theta, dtype=np.float64), gradient)
+        return K, derivatives
 
 
 def log_likelihood(L: FloatArray, y: FloatArray, solved: FloatArray) -> float:
@@ -43,19 +43,19 @@ def log_likelihood(L: FloatArray, y: FloatArray, solved: FloatArray) -> float:
     return float(-0.5 * np.vdot(y, solved) - k * (np.log(np.diag(L)).sum() + 0.5 * n * np.log(2 * np.pi)))
 
 
-def log_likelihood_slopes(L: FloatArray, solved: FloatArray, slopes: list[Slope]) -> FloatArray:
+def log_likelihood_gradient(L: FloatArray, solved: FloatArray, derivatives: list[Derivative]) -> FloatArray:
     """Return tr((a a' - K^-1) S) / 2 for each derivative S of K, with a = K^-1 y (n, k), added over k."""
     inverse, _ = linalg.lapack.dpotri(L, lower=1)  # its lower triangle; above it the zeros of L
     diagonal = np.diag(inverse)
     rows = inverse.T  # in memory order
 
-    def trace(S: Slope) -> float:
+    def trace(S: Derivative) -> float:
         if isinstance(S, float):
             return S * float(np.vdot(solved, solved) - solved.shape[1] * diagonal.sum())
         twice = 2.0 * np.vdot(rows, S) - diagonal @ np.diag(S)
         return float(np.vdot(solved, S @ solved) - solved.shape[1] * twice)
 
-    return 0.5 * np.array([trace(S) for S in slopes])
+    return 0.5 * np.array([trace(S) for S in derivatives])
 
 
 def _node(kernel: Any, X: Any) -> Any:
@@ -73,7 +73,7 @@ class _Any:
     def __init__(self, kernel: Any, X: Any) -> None:
         self.kernel, self.X = kernel, X
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         if len(theta):
             self.kernel.theta = theta
         if not gradient:  # which not every kernel has
@@ -87,13 +87,13 @@ class _Held:
 
     def __init__(self, kernel: Exponential, X: Any) -> None:
         self.kernel = kernel
-        self.D = kernel._distances(as_measures(X, "X"), None)
+        self.D = kernel.distances(as_measures(X, "X"), None)
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         if len(theta):
             self.kernel.length_scale = float(np.exp(theta[0]))
-        K, slopes = self.kernel._profile(self.D, gradient and len(theta) > 0)
-        return K, list(slopes)
+        K, derivatives = self.kernel.profile(self.D, gradient and len(theta) > 0)
+        return K, list(derivatives)
 
 
 class _Multiple:
@@ -104,12 +104,12 @@ class _Multiple:
         self.free = kernel.k1.n_dims
         self.node = _node(kernel.k2, X)
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         c = float(np.exp(theta[0])) if self.free else float(self.constant.constant_value)
-        K, slopes = self.node(theta[self.free :], gradient)
+        K, derivatives = self.node(theta[self.free :], gradient)
         K *= c
-        first: list[Slope] = [K.copy()] if self.free and gradient else []
-        return K, first + [c * S for S in slopes]
+        first: list[Derivative] = [K.copy()] if self.free and gradient else []
+        return K, first + [c * S for S in derivatives]
 
 
 class _Noisy:
@@ -120,8 +120,8 @@ class _Noisy:
         self.free = kernel.k2.n_dims
         self.node = _node(kernel.k1, X)
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Slope]]:
+    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         level = float(np.exp(theta[-1])) if self.free else float(self.white.noise_level)
-        K, slopes = self.node(theta[: len(theta) - self.free], gradient)
+        K, derivatives = self.node(theta[: len(theta) - self.free], gradient)
         K.flat[:: len(K) + 1] += level
-        return K, [*slopes, level] if self.free and gradient else slopes
+        return K, [*derivatives, level] if self.free and gradient else derivatives

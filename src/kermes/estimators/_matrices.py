@@ -245,7 +245,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [0.607, 1.   ]])
     """
 
-    #: How scikit-learn tells matrices of distances from Gram matrices.
+    #: How scikit-learn distinguishes matrices of distances from Gram matrices.
     metric = "precomputed"
 
     def __init__(

@@ -13,7 +13,7 @@ from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidParameterError
 from ..measures import Measures
-from ._likelihood import Likelihood, log_likelihood, log_likelihood_slopes
+from ._likelihood import Likelihood, log_likelihood, log_likelihood_gradient
 
 __all__ = ["MeasureGPRegressor", "careful_l_bfgs"]
 
@@ -125,7 +125,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         """
         if theta is None:
             return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-        K, slopes = self._likelihood().matrix(theta, eval_gradient)
+        K, derivatives = self._likelihood().matrix(theta, eval_gradient)
         unit = float(np.mean(np.diag(K)))
         K.flat[:: len(K) + 1] += self.alpha
         L, _ = _cholesky(K, unit, (0.0, *RUNGS))
@@ -134,7 +134,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         y = self.y_train_.reshape(len(K), -1)
         solved = linalg.cho_solve((L, True), y, check_finite=False)
         value = log_likelihood(L, y, solved)
-        return (value, log_likelihood_slopes(L, solved, slopes)) if eval_gradient else value
+        return (value, log_likelihood_gradient(L, solved, derivatives)) if eval_gradient else value
 
     def _likelihood(self) -> Likelihood:
         """Return the likelihood of this kernel on these inputs; during a fit it is kept, with its distances."""

@@ -51,8 +51,8 @@ class Search:
 class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     r"""Nearest neighbours among measures: those of brute force, for fewer distances.
 
-    Exact transport is dear, lower bounds of it are cheap. Candidates are taken in the order of their bounds until the
-    next bound exceeds the distance of the k-th neighbour found.
+    Exact transport is expensive, lower bounds of it are cheap. Candidates are taken in the order of their bounds until
+    the next bound exceeds the distance of the k-th neighbour found.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     components_ : ndarray of shape (``n_components_``, n_core)
         Rows :math:`v_l' / \sqrt{\lambda_l}`.
     negative_mass_ : float
-        Sum of the sizes of the negative eigenvalues, which are left out, over that of all. A warning tells when it
+        Sum of the sizes of the negative eigenvalues, which are left out, over that of all. A warning says when it
         exceeds 5 %.
     support_ : ndarray of shape (n_core,)
         Rows of the core samples in the training set.

@@ -161,7 +161,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def _ending(path: Path) -> str:
-    """Return the ending that tells the kind, without ``.gz``."""
+    """Return the ending that says the kind, without ``.gz``."""
     name = path.name.lower().removesuffix(".gz")
     return next((ending for ending in (*TABLES, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
 
@@ -183,7 +183,7 @@ def _refuse(options: dict[str, Any], reason: str) -> None:
 
 
 def without_label(labels: AnyArray) -> AnyArray:
-    """Return where a label is missing: not a number, or text that stands for nothing."""
+    """Return where a label is missing: not a number, or a string that stands for nothing."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)
     if labels.dtype.kind not in "OUT":

@@ -12,7 +12,7 @@ import numpy as np
 from .._checks import as_distances, choice, positive, real
 from .._frozen import FrozenArray
 from .._typing import ArrayLike, FloatArray
-from ..core import ground_codes as codes
+from ..core import ground_codes
 from ..exceptions import InvalidParameterError
 from ._base import Ground, apply, symmetric
 
@@ -105,7 +105,7 @@ class Cost(Ground):
 class Euclidean(Cost):
     """``c(x, y) = |x - y|``. A metric."""
 
-    code: ClassVar[Any] = codes.EUCLIDEAN
+    code: ClassVar[Any] = ground_codes.EUCLIDEAN
     metric: ClassVar[bool | None] = True
 
     @property
@@ -118,7 +118,7 @@ class Euclidean(Cost):
 class SqEuclidean(Cost):
     """``c(x, y) = |x - y|^2``. Not a metric; the cost of W_2."""
 
-    code: ClassVar[Any] = codes.SQEUCLIDEAN
+    code: ClassVar[Any] = ground_codes.SQEUCLIDEAN
     metric: ClassVar[bool | None] = False
     squared: ClassVar[bool] = True
 
@@ -136,7 +136,7 @@ class Binary(Cost):
     """
 
     scale: float = 1.0
-    code: ClassVar[Any] = codes.BINARY
+    code: ClassVar[Any] = ground_codes.BINARY
     metric: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ class Torus(Cost):
     """
 
     period: float = 1.0
-    code: ClassVar[Any] = codes.TORUS
+    code: ClassVar[Any] = ground_codes.TORUS
     metric: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import integer, positive, real
 from .._typing import FloatArray
-from ..core import ground_codes as codes
+from ..core import ground_codes
 from ..exceptions import InvalidParameterError
 from ._base import Ground, apply, symmetric
 
@@ -58,7 +58,7 @@ class PointKernel(Ground):
 class Linear(PointKernel):
     """``k(x, y) = <x, y>``."""
 
-    code: ClassVar[Any] = codes.LINEAR
+    code: ClassVar[Any] = ground_codes.LINEAR
     characteristic: ClassVar[bool] = False
 
     def diagonal(self, x: FloatArray) -> FloatArray:
@@ -78,7 +78,7 @@ class Gaussian(PointKernel):
 
     sigma: float | None = None
     gamma: float | None = None
-    code: ClassVar[Any] = codes.GAUSSIAN
+    code: ClassVar[Any] = ground_codes.GAUSSIAN
     characteristic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class Polynomial(PointKernel):
     degree: int = 3
     coef0: float = 1.0
     gamma: float = 1.0
-    code: ClassVar[Any] = codes.POLYNOMIAL
+    code: ClassVar[Any] = ground_codes.POLYNOMIAL
     characteristic: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class Laplacian(PointKernel):
     """
 
     gamma: float = 1.0
-    code: ClassVar[Any] = codes.LAPLACIAN
+    code: ClassVar[Any] = ground_codes.LAPLACIAN
     characteristic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from ..measures import as_measures
 
 __all__ = ["DataMap", "data_map"]
 
-#: The parameters by which scikit-learn's embeddings are told that they get distances.
+#: The parameters by which scikit-learn's embeddings learn that they get distances.
 SETTINGS = ("metric", "dissimilarity", "affinity")
 
 
@@ -158,7 +158,7 @@ def _embed(method: Any, D: FloatArray) -> FloatArray:
     if not settings:
         known = [name for name in SETTINGS if isinstance(parameters.get(name), str)] or ["metric"]
         raise InvalidParameterError(
-            f"`method` gets a matrix of distances and must be told so: {type(method).__name__}"
+            f"`method` gets a matrix of distances and must be set up for them: {type(method).__name__}"
             f"({known[0]}='precomputed'). Otherwise it would take the rows for coordinates."
         )
     return np.asarray(clone(method).fit_transform(D), dtype=np.float64)

@@ -79,10 +79,10 @@ class Exponential(MeasureKernel):
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         positive(self.length_scale, "length_scale")  # refused before distances are computed
-        K, derivatives = self._profile(self._distances(X, Y), gradient)
+        K, derivatives = self.profile(self.distances(X, Y), gradient)
         return K, np.stack(derivatives, axis=2) if gradient else None
 
-    def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
+    def distances(self, X: Measures, Y: Measures | None) -> FloatArray:
         """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
         if self._power() == 2.0:
             return self._squares(X, Y, self.divergence)
@@ -95,8 +95,8 @@ class Exponential(MeasureKernel):
             )
         return D
 
-    def _profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the kernel from what ``_distances`` returned, and its derivative in log(length_scale) or none."""
+    def profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
+        """Return the kernel from what :meth:`distances` returned, and its derivative in log(length_scale) or none."""
         length_scale, power = positive(self.length_scale, "length_scale"), self._power()
         exponent = profiles.squared_exponent(D, length_scale) if power == 2.0 else (D / length_scale) ** power
         K = profiles.exponential(exponent)

@@ -70,7 +70,7 @@ def groups(table: Any, by: str) -> tuple[AnyArray, AnyArray]:
 
 
 def empty_cells(column: Any) -> AnyArray:
-    """Return where a column has no value: null, not a number, or text without a letter."""
+    """Return where a column has no value: null, not a number, or a string without a letter."""
     gaps = np.array(column.is_null().to_numpy(), dtype=bool)
     values = np.asarray(column.to_numpy())
     if values.dtype.kind == "f":

@@ -45,13 +45,13 @@ def pyplot() -> Any:
     return plt
 
 
-def panels(rows: int, cols: int, axes: Any, ratio: float, text: float) -> tuple[Any, AnyArray]:
+def panels(rows: int, cols: int, axes: Any, ratio: float, margin: float) -> tuple[Any, AnyArray]:
     """Return a figure and an array (rows, cols) of axes: those given, or new ones.
 
-    New panels are ``ratio`` times as high as wide, with ``text`` inches above and below them.
+    New panels are ``ratio`` times as high as wide, with ``margin`` inches above and below them.
     """
     if axes is None:
-        size = (PANEL * cols + 0.6, (PANEL * ratio + text) * rows + 0.3)
+        size = (PANEL * cols + 0.6, (PANEL * ratio + margin) * rows + 0.3)
         figure, axes = pyplot().subplots(rows, cols, figsize=size, squeeze=False, layout="constrained")
         return figure, axes
     given = np.asarray(axes, dtype=object)
@@ -61,14 +61,14 @@ def panels(rows: int, cols: int, axes: Any, ratio: float, text: float) -> tuple[
     return given[0, 0].figure, given
 
 
-def wrapped(n: int, axes: Any, ratio: float, text: float) -> tuple[Any, AnyArray]:
+def wrapped(n: int, axes: Any, ratio: float, margin: float) -> tuple[Any, AnyArray]:
     """Return a figure and n axes: those given, or new ones in rows of at most five; the rest of a row stays empty."""
     if axes is not None:
-        figure, cells = panels(1, n, axes, ratio, text)
+        figure, cells = panels(1, n, axes, ratio, margin)
         return figure, cells[0]
     rows = -(-n // IN_A_ROW)
     cols = -(-n // rows)
-    figure, cells = panels(rows, cols, None, ratio, text)
+    figure, cells = panels(rows, cols, None, ratio, margin)
     for empty in cells.flat[n:]:
         empty.set_axis_off()
     return figure, cells.ravel()[:n]

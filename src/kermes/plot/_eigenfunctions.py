@@ -93,7 +93,7 @@ class EigenfunctionsDisplay(Display):
         grid = self.grid
         images = [spectrum.evaluate(grid.points).reshape(-1, *grid.shape) for spectrum in self.spectra]
         limit = max((float(np.abs(image).max()) for image in images if image.size), default=1.0)
-        self.figure_, self.axes_ = panels(self.n_components, len(images), axes, grid.ratio, text=0.3)
+        self.figure_, self.axes_ = panels(self.n_components, len(images), axes, grid.ratio, margin=0.3)
         shown = None
         for j, (spectrum, image) in enumerate(zip(self.spectra, images, strict=True)):
             for i, cell in enumerate(self.axes_[:, j]):

@@ -129,12 +129,12 @@ class MapDisplay(Display):
         left, bottom = (low + high) / 2 - half
         ax.set(xlim=(left, left + 2 * half[0]), ylim=(bottom, bottom + 2 * half[1]), aspect="equal")
         ax.set(xlabel="first coordinate", ylabel="second coordinate")
-        ax.set_title(self._told(), fontsize=10)
+        ax.set_title(self._title(), fontsize=10)
         if self.classes is not None:
             class_legend(ax, self.classes[0], loc="center left", bbox_to_anchor=(1.01, 0.5))
         return self
 
-    def _told(self) -> str:
+    def _title(self) -> str:
         share = "" if self.map.explained is None else f", {self.map.explained:.0%} of the spectrum explained"
         name = {"mds": "classical scaling", "kernel_pca": "kernel PCA"}.get(self.map.method, self.map.method)
         return f"{name}: stress {self.map.stress:.2f}{share}"

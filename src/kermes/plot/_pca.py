@@ -75,7 +75,7 @@ class WeightedPCADisplay(Display):
     def plot(self, axes: Any = None) -> WeightedPCADisplay:
         """Draw, on given axes or on a new figure."""
         box = frame(self.measures, 1)
-        self.figure_, self.axes_ = wrapped(len(self.measures), axes, box.ratio, text=0.8)
+        self.figure_, self.axes_ = wrapped(len(self.measures), axes, box.ratio, margin=0.8)
         for cell, measure, heading in zip(self.axes_, self.measures, self.titles, strict=True):
             _panel(cell, measure, box)
             cell.set_title(heading, fontsize=10)

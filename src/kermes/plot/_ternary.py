@@ -158,7 +158,7 @@ class SimplexDisplay(Display):
             self.axes_ = np.array([self._open(axes, 5.8, 3.8)])
             self._segment(self.ax_)
             return self
-        self.figure_, cells = panels(1, 2, axes, 1.0, text=0.5) if axes is not None else self._two()
+        self.figure_, cells = panels(1, 2, axes, 1.0, margin=0.5) if axes is not None else self._two()
         self.axes_ = cells.ravel()
         self.ax_ = self.axes_[0]
         self._triangle(self.axes_[0], self.mean, "mean")

@@ -134,9 +134,9 @@ class TransportPlanDisplay(Display):
             marginal.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)
             marginal.spines[["top", "right"]].set_visible(False)
 
-    def _title(self, text: str) -> None:
+    def _title(self, title: str) -> None:
         over = next(iter(self.ax_.child_axes), self.ax_)  # the marginal at the top, if there is one
-        over.set_title(text, fontsize=10)
+        over.set_title(title, fontsize=10)
 
     def _both(self) -> Any:
         return zip((self.plan.source, self.plan.target), (SOURCE, TARGET), self.names, strict=True)

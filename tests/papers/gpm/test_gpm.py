@@ -130,10 +130,10 @@ def test_corrected_fit_is_that_of_the_estimator(method, seed):
     estimator.fit(X, y)
     assert_allclose(-estimator.log_marginal_likelihood_value_, model.value, rtol=1e-6)
     new = data.test_inputs("problem02")[::7]
-    mean, deviation = estimator.predict(Measures.from_histograms(new, [0.0, 1.0]), return_std=True)
+    mean, std = estimator.predict(Measures.from_histograms(new, [0.0, 1.0]), return_std=True)
     found = corrected.predict(F, corrected.METHODS[method](new, A), y, model)
     assert_allclose(found[0], mean, atol=1e-5)
-    assert_allclose(found[1], deviation, atol=1e-5)
+    assert_allclose(found[1], std, atol=1e-5)
 
 
 def test_corrected_fit_is_at_the_optimum():
@@ -158,9 +158,9 @@ def test_corrected_fit_survives_equal_inputs_and_constant_targets():
     F = exponents.se_isotropic(A, A)
     for y in (np.array([1.0, 2.0, 0.0]), np.ones(3)):
         model = corrected.fit(F, y, seed=0)
-        mean, deviation = corrected.predict(F, F, y, model)
+        mean, std = corrected.predict(F, F, y, model)
         assert np.isfinite(mean).all()
-        assert (deviation > 0).all()
+        assert (std > 0).all()
     assert_allclose(mean, 1.0, atol=1e-6)
 
 

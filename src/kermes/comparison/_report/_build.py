@@ -143,7 +143,7 @@ def _facts(found: Comparison) -> dict[str, str]:
     n = len(found.X)
     ok = sum(row.status == "ok" for row in found.rows)
     seconds = sum(row.fit_seconds for row in found.rows)
-    warned = sorted({text for row in found.rows for text in row.warnings})
+    warned = sorted({warning for row in found.rows for warning in row.warnings})
     return {
         "samples": f"{n}, {n * (n - 1) // 2:,} pairs; each pair of a distance was computed once",
         "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each",

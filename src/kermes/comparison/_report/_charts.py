@@ -60,9 +60,9 @@ def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
 
 
 def sample_map(
-    plane: FloatArray, colours: Sequence[str], marks: Sequence[str], texts: Sequence[str], wrong: AnyArray
+    plane: FloatArray, colours: Sequence[str], marks: Sequence[str], captions: Sequence[str], wrong: AnyArray
 ) -> str:
-    """Return a dot for each sample, with a mark inside; its text, and the picture ``sample-i``, appear on hover."""
+    """Return a dot for each sample, with a mark inside; its caption, and the picture ``sample-i``, appear on hover."""
     low, high = plane.min(axis=0), plane.max(axis=0)
     reach = float((high - low).max()) or 1.0
     width = WIDTH - 2 * MARGIN
@@ -73,7 +73,7 @@ def sample_map(
         f'<g class="sample{" wrong" if w else ""}" data-picture="sample-{i}" data-text="{escape(t)}">'
         f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if m else 5}" fill="{c}"/>'
         f'<text x="{a:.1f}" y="{b + 3:.1f}" text-anchor="middle">{escape(m)}</text><title>{escape(t)}</title></g>'
-        for i, (a, b, c, m, t, w) in enumerate(zip(x, y, colours, marks, texts, wrong, strict=True))
+        for i, (a, b, c, m, t, w) in enumerate(zip(x, y, colours, marks, captions, wrong, strict=True))
     )
     return _svg(height, dots, "Map of the samples")
 

@@ -103,9 +103,9 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; a file of that name is replaced when the new one is complete."""
-        text = self.html()
+        page = self.html()
         with whole(path) as part:
-            part.write_text(text, encoding="utf-8")
+            part.write_text(page, encoding="utf-8")
         return Path(path)
 
     def _targets(self) -> str:
@@ -124,14 +124,17 @@ class Report:
         shown = self._shown()
         X, y, D = self.X[shown], self.y[shown], self.distances[np.ix_(shown, shown)]
         wrong = self._wrong()[shown]
-        texts = [self._text(i) for i in shown]
+        captions = [self._caption(i) for i in shown]
         plane = data_map(D, "precomputed")
         tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
         first = "wrong predictions" if self.task == "classification" else "the largest errors"
         if self.task == "classification":
-            map_html, rings = sections.class_map(plane.coordinates, y, texts, wrong), "Wrongly predicted: with a ring. "
+            map_html, rings = (
+                sections.class_map(plane.coordinates, y, captions, wrong),
+                "Wrongly predicted: with a ring. ",
+            )
         else:
-            map_html, rings = sections.value_map(plane.coordinates, y, texts), ""
+            map_html, rings = sections.value_map(plane.coordinates, y, captions), ""
         note = (
             f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
             f"(stress {plane.stress:.2f}). {rings}Hover or touch to see a sample.</p>"
@@ -140,11 +143,11 @@ class Report:
             note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
         return [
             Section("Map of the samples", map_html + note + sections.sample_pictures(X)),
-            Section("Distances", sections.heat_map(D, tree.leaves_, texts, self.divergence)),
+            Section("Distances", sections.heat_map(D, tree.leaves_, captions, self.divergence)),
             Section(
                 "Nearest neighbours",
                 f'<p class="note">A sample, and those nearest to it; {first} come first.</p>'
-                + sections.neighbours(D, _gallery(wrong), texts, thumbnails(X), GALLERY[1]),
+                + sections.neighbours(D, _gallery(wrong), captions, thumbnails(X), GALLERY[1]),
             ),
         ]
 
@@ -159,7 +162,7 @@ class Report:
         error = np.abs(self.y - self.predicted)
         return np.asarray(error > np.quantile(error, 0.9))
 
-    def _text(self, i: int) -> str:
+    def _caption(self, i: int) -> str:
         key = self.X[int(i)].key
         name = f"{i if key is None else key}: {_short(self.y[i])}"
         if self.task == "regression":

@@ -47,7 +47,7 @@ def _row(entry: Row, rank: int, high: float) -> str:
     bar = f'<div class="bar"><i style="width:{100 * share:.0f}%"></i></div>'
     cells = (
         f'<td class="number">{rank}</td><td>{escape(entry.name)}</td>'
-        f'<td class="number">{entry.mean:.3f} ± {entry.deviation:.3f}</td><td>{bar}</td>'
+        f'<td class="number">{entry.mean:.3f} ± {entry.std:.3f}</td><td>{bar}</td>'
         f'<td class="number">{entry.distance_seconds:.2f} s</td><td class="number">{entry.fit_seconds:.2f} s</td>'
         f'<td>{escape(entry.definiteness)}</td><td class="note">{escape(entry.remark)}</td>'
     )
@@ -57,7 +57,7 @@ def _row(entry: Row, rank: int, high: float) -> str:
 def code(*blocks: str) -> str:
     """Return blocks of text to be copied."""
     return "".join(
-        f'<pre><code>{escape(text)}</code><button class="copy" type="button">copy</button></pre>' for text in blocks
+        f'<pre><code>{escape(block)}</code><button class="copy" type="button">copy</button></pre>' for block in blocks
     )
 
 
@@ -128,7 +128,7 @@ def sample_pictures(X: Measures) -> str:
     return f"<div hidden>{pictures}</div>"
 
 
-def class_map(plane: FloatArray, y: AnyArray, texts: Sequence[str], wrong: AnyArray) -> str:
+def class_map(plane: FloatArray, y: AnyArray, captions: Sequence[str], wrong: AnyArray) -> str:
     """Return the map of the samples, a colour for each class."""
     classes, codes = np.unique(y, return_inverse=True)
     colours = [CLASS_PALETTE[c % len(CLASS_PALETTE)] for c in codes]
@@ -138,25 +138,26 @@ def class_map(plane: FloatArray, y: AnyArray, texts: Sequence[str], wrong: AnyAr
     )
     names = [str(name) for name in y]
     marks = names if max(map(len, names)) <= 2 else [""] * len(y)  # short names fit into a dot
-    return f'<div class="legend">{legend}</div>{sample_map(plane, colours, marks, texts, wrong)}'
+    return f'<div class="legend">{legend}</div>{sample_map(plane, colours, marks, captions, wrong)}'
 
 
-def value_map(plane: FloatArray, y: FloatArray, texts: Sequence[str]) -> str:
+def value_map(plane: FloatArray, y: FloatArray, captions: Sequence[str]) -> str:
     """Return the map of the samples, coloured by their targets."""
     extent = float(np.ptp(y)) or 1.0
     colours = ["rgb({},{},{})".format(*rgb) for rgb in heat((y - y.min()) / extent)]
     note = f'<p class="note">Colour: the target, from dark ({y.min():.3g}) to bright ({y.max():.3g}).</p>'
-    return note + sample_map(plane, colours, [""] * len(y), texts, np.zeros(len(y), dtype=bool))
+    return note + sample_map(plane, colours, [""] * len(y), captions, np.zeros(len(y), dtype=bool))
 
 
-def neighbours(D: FloatArray, rows: IndexArray, texts: Sequence[str], pictures: Sequence[str], k: int) -> str:
+def neighbours(D: FloatArray, rows: IndexArray, captions: Sequence[str], pictures: Sequence[str], k: int) -> str:
     """Return rows of pictures: a sample and its k nearest, with their distances."""
     out = []
     for i in rows:
         near = [j for j in np.argsort(D[i], kind="stable") if j != i][:k]
-        figures = [f"<figure>{pictures[i]}<figcaption>{escape(texts[i])}<br>&nbsp;</figcaption></figure>"]
+        figures = [f"<figure>{pictures[i]}<figcaption>{escape(captions[i])}<br>&nbsp;</figcaption></figure>"]
         figures += [
-            f"<figure>{pictures[j]}<figcaption>{escape(texts[j])}<br>{D[i, j]:.3g}</figcaption></figure>" for j in near
+            f"<figure>{pictures[j]}<figcaption>{escape(captions[j])}<br>{D[i, j]:.3g}</figcaption></figure>"
+            for j in near
         ]
         out.append(f'<div class="row">{"".join(figures)}</div>')
     return "".join(out)

@@ -16,8 +16,9 @@ import numpy as np
 from ..._typing import FloatArray
 from ..exp import exp
 from ..jit import strict_core, tile_core
+from ..points import padded
 from ..status import FAILED, OK, RETRY, UNCONVERGED
-from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
+from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step
 from .loop import THETA, WINDOW, adapt
 from .structs import TRANSPORT, Gibbs
 
@@ -152,7 +153,7 @@ def solve_stable(C, a, b, f, g, options):
     Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
     """
     n, m = C.shape
-    rows, columns = fill_side(np.empty((3, up(n, GROUP))), a), fill_side(np.empty((3, up(m, GROUP))), b)
+    rows, columns = fill_side(np.empty((3, padded(n, GROUP))), a), fill_side(np.empty((3, padded(m, GROUP))), b)
     K, ids, top = np.zeros((n + 1, columns.weights.size)), np.empty(rows.weights.size, np.int64), 0.0
     pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), f, g)
     for j in range(columns.weights.size):

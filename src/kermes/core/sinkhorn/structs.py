@@ -1,4 +1,4 @@
-"""What the cores of this package take besides ``points.Ground`` and ``points.Atoms``: structs, defined once."""
+"""What the cores of this package take besides ``points.CoreGround`` and ``points.Atoms``: structs, defined once."""
 
 from __future__ import annotations
 

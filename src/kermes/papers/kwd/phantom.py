@@ -116,8 +116,8 @@ class Canvas:
         p, q = (cos * u + sin * v) / a, (cos * v - sin * u) / b
         radius = np.sqrt(p * p + q * q)
         # First-order signed distance to the ellipse.
-        slope = np.sqrt((p / a) ** 2 + (q / b) ** 2) + 1e-9
-        distance = (radius - 1.0) * radius / slope
+        steepness = np.sqrt((p / a) ** 2 + (q / b) ** 2) + 1e-9
+        distance = (radius - 1.0) * radius / steepness
         distance[radius < 1e-6] = -min(a, b)
         cover = np.clip(0.5 - distance / self.pixel, 0.0, 1.0)
         # The smooth edge makes shapes thinner than a pixel too large: a post would have too much metal.

@@ -119,8 +119,8 @@ def _places(width: float, length: float, base: float) -> list[tuple[float, float
     for side in (-1.0, 1.0):
         for kind, middle in enumerate(side * middles):
             at = np.interp(middle, run, turn)
-            slope = np.arctan2(length * np.cos(at), -width * np.sin(at))
-            places.append((float(width * np.cos(at)), float(base + length * np.sin(at)), float(slope), kind))
+            angle = np.arctan2(length * np.cos(at), -width * np.sin(at))
+            places.append((float(width * np.cos(at)), float(base + length * np.sin(at)), float(angle), kind))
     return places
 
 
