@@ -23,6 +23,10 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapp
 tile_core = njit(**OPTIONS, fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = njit(**OPTIONS, fastmath={"contract"})
+#: For arithmetic on sums of two doubles, which fused multiply-adds would break.
+exact_core = njit(**OPTIONS)
+#: For searches of the least of numbers that cannot be nan: vectorisable.
+least_core = njit(**OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
 #: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
 #: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
 inline_core = njit(**OPTIONS, inline="always")

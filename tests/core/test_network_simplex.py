@@ -1,0 +1,101 @@
+"""The exact solver against rational arithmetic, on degenerate and hostile problems above all."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles import rational
+
+from kermes.core.transport import network_simplex
+
+
+def solve(C, a, b, max_pivots=100_000):
+    """Return cost, gap, pivots, plan and potentials."""
+    n, m = C.shape
+    T = network_simplex.make_tree(n + m)
+    C, a, b = (np.array(x, dtype=np.float64, order="C") for x in (C, a, b))
+    value, gap, pivots = network_simplex.transport(C, a, b, T, np.empty(m), np.empty(m), max_pivots)
+    plan = np.zeros((n, m))
+    network_simplex.write_plan(T, n, plan)
+    return value, gap, pivots, plan, T.high[:n], T.high[n:]
+
+
+def normalised(weights):
+    return weights / weights.sum()
+
+
+def problem(kind, rng):
+    """Return costs and masses of a small problem of a nasty kind."""
+    n, m = rng.integers(1, 7, 2)
+    x, y = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    a, b, p = rng.random(n) + 1e-3, rng.random(m) + 1e-3, 2.0
+    if kind == "outlier":
+        x[0] = y[0] = 1e8
+    elif kind == "high power":
+        p = 40.0
+    elif kind == "tiny masses":
+        a, b = 10.0 ** rng.uniform(-300, 0, n), 10.0 ** rng.uniform(-300, 0, m)
+    elif kind == "equal masses":
+        a, b = np.ones(n), np.ones(m)
+    elif kind == "ties":
+        x, y = np.round(x), np.round(y)
+        a, b = rng.integers(1, 3, n).astype(float), rng.integers(1, 3, m).astype(float)
+    elif kind == "collinear":
+        x[:, 1] = y[:, 1] = 0.0
+    elif kind == "all scales":
+        x, y = x * 10.0 ** rng.uniform(-70, 70, (n, 1)), y * 10.0 ** rng.uniform(-70, 70, (m, 1))
+    gaps = np.linalg.norm(x[:, None] - y[None], axis=2) ** p
+    return gaps, normalised(a), normalised(b)
+
+
+KINDS = ["plain", "outlier", "high power", "tiny masses", "equal masses", "ties", "collinear", "all scales"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cost_is_that_of_rational_arithmetic(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    for _ in range(40):
+        C, a, b = problem(kind, rng)
+        value, gap, pivots, *_ = solve(C, a, b)
+        exact = float(rational.transport_cost(C, a, b))
+        assert pivots >= 0
+        # Totals differ by rounding; where that is put may cost as much as the most expensive arc.
+        allowed = 1e-13 * exact + 4e-16 * C.max()
+        assert abs(value - exact) <= allowed
+        assert gap <= allowed
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.data())
+def test_integer_problems_are_solved_exactly(n, m, data):
+    """Small integers: no rounding at all, and ties everywhere."""
+    costs = data.draw(st.lists(st.integers(0, 3), min_size=n * m, max_size=n * m))
+    C = np.array(costs, dtype=float).reshape(n, m)
+    a, b = np.full(n, float(m)), np.full(m, float(n))
+    value, gap, _, plan, u, v = solve(C, a, b)
+    assert value == rational.transport_cost(C, a, b)
+    assert gap == 0.0
+    np.testing.assert_array_equal(plan.sum(axis=1), a)
+    np.testing.assert_array_equal(plan.sum(axis=0), b)
+    assert (C - u[:, None] - v[None]).min() >= 0.0
+
+
+def test_potentials_certify_the_plan():
+    rng = np.random.default_rng(0)
+    for n, m in [(40, 30), (25, 80)]:
+        C = np.linalg.norm(rng.normal(size=(n, 1, 3)) - rng.normal(size=(1, m, 3)), axis=2)
+        a, b = normalised(rng.random(n)), normalised(rng.random(m))
+        value, gap, _, plan, u, v = solve(C, a, b)
+        reduced = C - u[:, None] - v[None]
+        assert reduced.min() > -1e-14
+        assert np.abs(reduced[plan > 0]).max() < 1e-14
+        np.testing.assert_allclose(plan.sum(axis=1), a, rtol=0, atol=4e-16)  # totals differ by as much
+        np.testing.assert_allclose(plan.sum(axis=0), b, rtol=0, atol=4e-16)
+        np.testing.assert_allclose(value, (plan * C).sum(), rtol=1e-14)
+        assert gap < 1e-15
+
+
+def test_too_few_pivots_are_reported():
+    rng = np.random.default_rng(0)
+    C = rng.random((30, 30))
+    *_, pivots, _, _, _ = solve(C, np.full(30, 1 / 30), np.full(30, 1 / 30), max_pivots=3)
+    assert pivots == -1
