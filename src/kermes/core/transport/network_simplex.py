@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+
 from ..jit import exact_core, inline_core, least_core
 
 EPS = 2.0**-52
@@ -143,15 +144,12 @@ def unfold(C, T, size):
         T.size[T.parent[w]] += T.size[w]
     root = T.spare[size - 1]
     T.place[root], T.high[root], T.low[root] = 0, 0.0, 0.0
-    T.order[0] = root
-    # While a node waits for its children, ``flow`` is not touched and ``order`` is filled from the left of its range:
-    # the next free place of a parent is kept in ``size`` of nobody, so it is counted here.
-    for w in range(size):
-        T.order[w] = 0
+    # Until all nodes have a place, order[place[w]] counts the places that are taken below w.
+    for k in range(size):
+        T.order[k] = 0
     for k in range(size - 2, -1, -1):
         w = T.spare[k]
         up = T.parent[w]
-        # order[place[up]] counts the places taken below ``up`` until all nodes are placed.
         T.place[w] = T.place[up] + 1 + T.order[T.place[up]]
         T.order[T.place[up]] += T.size[w]
         cost = C[w, up - n] if w < n else C[up, w - n]
@@ -214,7 +212,7 @@ def change(T, n, node, join, delta):
 
 @inline_core
 def turn(T, top, above, leaving, flow, whole):
-    """Turn over the path from ``top`` to ``leaving``, which then hangs from ``above``; its part in order goes to ``spare``."""
+    """Turn over the path from ``top`` to ``leaving``, so that it hangs from ``above``; ``spare`` gets its new order."""
     parent, size, place, order, spare = T.parent, T.size, T.place, T.order, T.spare
     count, first, last, node, inner = 0, place[top], place[top], top, 0
     while True:
