@@ -1,17 +1,17 @@
 """A divergence may take several routes to the same number; they agree."""
 
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
 from kermes.divergences import _euclidean as euclidean_module
 from kermes.divergences import _mmd as mmd_module
 from kermes.divergences import _wasserstein as wasserstein_module
-from kermes.exceptions import InvalidParameterError, MissingDependencyError, UnsuitableDataError
+from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
 
@@ -128,10 +128,35 @@ def test_exact_transport_with_and_without_a_table_of_costs(clouds):
         assert_allclose(all_pairs(computed, X), all_pairs(tabulated, X), atol=1e-12)
 
 
-def test_exact_transport_without_pot_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ot.lp.emd_wrap", None)
-    with pytest.raises(MissingDependencyError, match=r"needs the package POT.*pip install 'kermes\[exact\]'"):
-        pairwise(np.eye(2), divergence=divergences.Wasserstein(), engine=ENGINE)
+def outlier(rng):
+    """Clouds with one common point so far away that its costs swamp those of the others in double precision."""
+    far = [[1e8, 1e8]]
+    return [np.vstack([rng.normal(size=(20, 2)), far]) for _ in range(2)]
+
+
+@pytest.mark.parametrize(("p", "make"), [(2.0, outlier), (40.0, lambda rng: list(rng.normal(size=(2, 20, 2))))])
+def test_exact_transport_is_exact_when_costs_span_many_digits(p, make):
+    x, y = make(np.random.default_rng(0))
+    costs = cdist(x, y) ** p
+    expected = costs[linear_sum_assignment(costs)].mean() ** (1 / p)
+    found = pairwise(Measures.from_samples([x, y]), divergence=divergences.Wasserstein(p), engine=ENGINE)[0, 1]
+    assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_common_mass_moves_where_the_costs_are_no_metric():
+    X = Measures.from_histograms([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]], support=[0.0, 1.0, 2.0])
+    costs = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+    assert pairwise(X, divergence=divergences.Wasserstein(1, costs), engine=ENGINE)[0, 1] == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_exact_transport_scales(scale, clouds):
+    X = clouds(4, 2)
+    large = X.map_points(lambda points: scale * points)
+    for p in (1.0, 2.0):
+        W = divergences.Wasserstein(p)
+        expected = scale * pairwise(X, divergence=W, engine=ENGINE)
+        assert_allclose(pairwise(large, divergence=W, engine=ENGINE), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

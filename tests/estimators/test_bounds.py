@@ -7,7 +7,6 @@ from tests.oracles import transport
 from kermes import Engine, Measures, datasets, divergences, ground, pairwise
 from kermes.estimators._bounds import _frames, bounds_of
 
-pytest.importorskip("ot")
 FRESH = Engine(memo=False)
 
 

@@ -9,7 +9,6 @@ from tests.estimators.cases import clouds as labelled_clouds
 from kermes import Engine, Measures, NearestMeasures, datasets, divergences, ground, pairwise
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, NumericalError, UnsuitableDataError
 
-pytest.importorskip("ot")
 FRESH = Engine(memo=False)
 
 

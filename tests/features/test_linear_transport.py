@@ -9,8 +9,6 @@ from kermes import Measures, datasets, divergences, pairwise
 from kermes.exceptions import InvalidParameterError
 from kermes.features import LinearTransportFeatures, QuantileFeatures
 
-pytest.importorskip("ot")
-
 
 def distances(F):
     return np.linalg.norm(F[:, None] - F[None], axis=-1)

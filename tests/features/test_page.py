@@ -3,13 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
-
 PAGE = Path(__file__).parents[2] / "docs" / "features.md"
 
 
 def test_examples_of_the_page(capsys):
-    pytest.importorskip("ot")
     names = {}
     for code, expected in re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
         exec(compile(code, str(PAGE), "exec"), names)

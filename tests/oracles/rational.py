@@ -8,7 +8,7 @@ def rationals(values):
 
 
 def transport_cost(C, a, b):
-    """Return the least cost of moving a to b as a Fraction; the heaviest entry of b takes the difference of the totals."""
+    """Return the least cost of moving a to b as a Fraction; the largest b takes the difference of the totals."""
     C, left, room = [rationals(row) for row in C], rationals(a), rationals(b)
     room[room.index(max(room))] += sum(left) - sum(room)
     flow, total = {}, Fraction(0)

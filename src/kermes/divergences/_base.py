@@ -11,7 +11,7 @@ import numpy as np
 from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..exceptions import UnsuitableDataError
-from ..ground import PointKernel
+from ..ground import Cost, PointKernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
 
 
-def core_ground(ground: PointKernel, table: FloatArray | None = None) -> CoreGround:
-    """Return a point kernel as cores take it: by its code, or by a table of its values."""
+def core_ground(ground: Cost | PointKernel, table: FloatArray | None = None) -> CoreGround:
+    """Return a cost or point kernel as cores take it: by its code, or by a table of its values."""
     from ..core.points import TABLE, CoreGround
 
     if table is not None:

@@ -1,60 +1,37 @@
-"""Exact transport of one pair by POT's network simplex (the extra ``exact``)."""
+"""Exact transport of one pair: plan, cost and potentials."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from .._checks import missing
 from .._typing import FloatArray
-from ..core import status
+from ..exceptions import NumericalError
 
-#: Pivots after which the solver gives up; thousands of atoms need far fewer.
-MAX_PIVOTS = 10_000_000
-_OPTIMAL, _OUT_OF_PIVOTS = 1, 3
+__all__ = ["Optimum", "transport"]
 
 
-def network_simplex() -> Any:
-    """Return POT's compiled solver, or explain how to install it.
+class Optimum(NamedTuple):
+    """An optimal plan (n, m), its cost, and potentials: u_i + v_j <= C_ij, with equality where mass moves."""
 
-    The compiled function itself, not ``ot.emd``: the checks around it take 60 us a pair under the
-    interpreter's lock, as much as the solution of a 30 x 30 problem.
-    """
-    try:
-        from ot.lp.emd_wrap import emd_c
-    except ImportError:
-        raise missing("POT", "exact", "Exact transport in more than one dimension") from None
-    return emd_c
+    plan: FloatArray
+    value: float
+    u: FloatArray
+    v: FloatArray
 
 
-def transport(solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray) -> tuple[FloatArray, float, np.uint8]:
-    """Return an optimal plan (n, m), its cost and a status for probabilities a, b and costs (n, m)."""
-    plan, value, _, _, code = _solve(solver, a, b, cost)
-    if code == _OPTIMAL:
-        return plan, value, status.OK
-    return plan, value, status.UNCONVERGED if code == _OUT_OF_PIVOTS else status.FAILED
+def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
+    """Return the optimum for positive masses a (n,), b (m,) of equal totals, and costs (n, m)."""
+    from ..core.transport import network_simplex as core
 
-
-def transport_with_duals(
-    solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, np.uint8]:
-    """Return an optimal plan, optimal dual potentials (n,) and (m,), and a status; a and b are positive."""
-    plan, _, u, v, code = _solve(solver, a, b, cost)
-    return plan, u, v, status.OK if code == _OPTIMAL else status.FAILED
-
-
-def _solve(solver: Any, a: FloatArray, b: FloatArray, cost: FloatArray) -> tuple[Any, ...]:
-    """Return plan, value, potentials and code.
-
-    The solver takes reduced costs above -2e-15 or so for optimal, whatever the costs are: those of points 1e-7 apart
-    would be solved wrongly. Costs below 1 are multiplied by a power of 2, which changes no digit, and the answer is
-    divided by it. Totals have to agree to the last bit.
-    """
-    exponent = min(int(np.frexp(cost.max())[1]), 0)
-    if exponent:
-        cost = np.ldexp(cost, -exponent)
-    plan, value, u, v, code = solver(a, b * (a.sum() / b.sum()), cost, MAX_PIVOTS, 1)[:5]
-    if exponent:
-        value, u, v = (np.ldexp(part, exponent) for part in (value, u, v))
-    return plan, value, u, v, code
+    n, m = cost.shape
+    C = np.array(cost, dtype=np.float64, order="C")
+    tree, plan = core.make_tree(n + m), np.zeros((n, m))
+    exponent = core.scale_costs(C)
+    a, b = np.array(a), np.array(b)
+    value, _, pivots = core.transport(C, a, b, tree, np.empty(m), np.empty(m), core.MAX_PIVOTS)
+    if pivots < 0:
+        raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {core.MAX_PIVOTS} pivots.")
+    core.write_plan(tree, n, plan)
+    return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], tree.high[n:])))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..core import status
 from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
-from ._network_simplex import network_simplex, transport, transport_with_duals
+from ._network_simplex import transport
 
 #: A remainder below this fraction of the atom it is left of is rounding, not mass to ship.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -60,13 +59,6 @@ def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray)
     return plan
 
 
-def by_simplex(a: FloatArray, b: FloatArray, cost: FloatArray) -> FloatArray:
-    """Return an optimal plan for costs (n, m); a and b are positive."""
-    plan, _, code = transport(network_simplex(), a, b, np.ascontiguousarray(cost))
-    _refuse_failed(code)
-    return plan
-
-
 def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, options: Options) -> FloatArray:
     """Return the plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
     from ..core.sinkhorn.stabilised import solve_stable
@@ -86,22 +78,13 @@ def weighted_cost_range(a: FloatArray, b: FloatArray, cost: FloatArray, weights:
     By complementary slackness the optimal plans are those that use cells of reduced cost 0 only. Among them
     two more transport problems give both ends.
     """
-    solver = network_simplex()
-    cost = np.ascontiguousarray(cost)
-    plan, u, v, code = transport_with_duals(solver, a, b, cost)
-    _refuse_failed(code)
+    plan, _, u, v = transport(a, b, cost)
     tight = (cost - u[:, None] - v[None] <= TIGHT * max(float(cost.max()), 1e-300)) | (plan > 0)
     weighted = weights[:, None] * cost
     top = float(weighted.max()) or 1.0
     ends = []
     for price in (weighted, top - weighted):
         # Leaving the optimal cells costs more than any plan inside them.
-        best, _, code = transport(solver, a, b, np.where(tight, price, 1e3 * top))
-        _refuse_failed(code)
+        best = transport(a, b, np.where(tight, price, 1e3 * top)).plan
         ends.append(float((best * weighted).sum()))
     return ends[0], ends[1]
-
-
-def _refuse_failed(code: np.uint8) -> None:
-    if code != status.OK:
-        raise NumericalError("the network simplex found no optimal plan. Check the scale of the costs and weights.")

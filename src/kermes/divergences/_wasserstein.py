@@ -15,8 +15,8 @@ from ..exceptions import InvalidParameterError
 from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
-from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._network_simplex import network_simplex, transport
+from ._base import Claims, Divergence, Route, Tile, core_ground, empty_tile
+from ._network_simplex import transport
 from ._support import (
     LARGEST_TABLE,
     CommonSupport,
@@ -121,7 +121,6 @@ class _NetworkSimplex(_Exact):
     @classmethod
     def of(cls, cost: Cost, p: float, X: Measures, Y: Measures, largest: int = LARGEST_TABLE) -> _NetworkSimplex:
         """Tabulate the costs of at most ``largest`` points."""
-        network_simplex()  # says at once if POT is missing
         common = common_support(X, Y, cost)
         table = cost_table(cost, common, largest)
         return cls(cost, p, common, None if table is None else table**p)
@@ -130,36 +129,36 @@ class _NetworkSimplex(_Exact):
         return sparse_rows(X, *self.common)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        solver = network_simplex()
+        from ..core.transport import network_simplex as core
+
         out = empty_tile(rows, cols)
+        if self.table is None and self.cost.code is None:
+            self._fill(A, B, rows, cols, triangle, out)
+            return Tile(out)
         status = np.zeros(out.shape, dtype=np.uint8)
-        for i, row in enumerate(rows):
-            for j in range(i + 1 if triangle else 0, len(cols)):
-                a_ids, a, b_ids, b = self._pair(A, B, row, cols[j])
-                if len(a) and len(b):  # one of them alone is the rounding of equal measures
-                    _, out[i, j], status[i, j] = transport(solver, a, b, self._costs(a_ids, b_ids))
+        ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
+        in_place = self.p == 1.0 and bool(self.cost.metric)
+        tree = core.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
+        core.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
         return Tile(out, status)
 
     def plan(
         self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
     ) -> FloatArray:
-        return _plans.by_simplex(a, b, self._costs(a_ids, b_ids))
+        return transport(a, b, self._costs(a_ids, b_ids)).plan
 
     def work(self, X: Measures, Y: Measures) -> float:
         """About n^2.5 operations, after some fixed ones."""
-        return 1e5 + 4.0 * float((X.sizes.mean() + Y.sizes.mean()) ** 2.5)
+        return 1e4 + 2.0 * float((X.sizes.mean() + Y.sizes.mean()) ** 2.5)
 
-    def _pair(self, A: Rows, B: Rows, i: int, j: int) -> tuple[IndexArray, FloatArray, IndexArray, FloatArray]:
-        """Return the atoms to transport; for p = 1 and a metric what both have in common stays where it is."""
-        left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
-        a_ids, a, b_ids, b = A.ids[left], A.weights[left], B.ids[right], B.weights[right]
-        if self.p != 1 or not self.cost.metric:
-            return a_ids, a, b_ids, b
-        ids = np.union1d(a_ids, b_ids)
-        surplus = np.zeros(len(ids))
-        surplus[np.searchsorted(ids, a_ids)] += a
-        surplus[np.searchsorted(ids, b_ids)] -= b
-        return ids[surplus > 0], surplus[surplus > 0], ids[surplus < 0], -surplus[surplus < 0]
+    def _fill(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray) -> None:
+        """Ask a cost of one's own for each pair."""
+        for i, row in enumerate(rows):
+            left = slice(A.offsets[row], A.offsets[row + 1])
+            for j in range(i + 1 if triangle else 0, len(cols)):
+                right = slice(B.offsets[cols[j]], B.offsets[cols[j] + 1])
+                costs = self._costs(A.ids[left], B.ids[right])
+                out[i, j] = transport(A.weights[left], B.weights[right], costs).value
 
     def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
         if self.table is not None:
@@ -175,8 +174,9 @@ class Wasserstein(Divergence):
 
     for a ground distance c. Exact, for weighted measures of any sizes. On the line it is
     :math:`\int_0^1 |Q_\mu(t) - Q_\nu(t)|^p \, dt` with the quantile functions Q; for the binary cost it is total
-    variation, and so it is for a matrix whose entries off the diagonal are all equal; elsewhere POT's network
-    simplex solves the linear program. :meth:`plan` returns an optimal plan of one pair.
+    variation, and so it is for a matrix whose entries off the diagonal are all equal; elsewhere a network
+    simplex method solves the linear program, for the costs as they are: its last step is certified in twice the working
+    precision. :meth:`plan` returns an optimal plan of one pair.
 
     Parameters
     ----------
