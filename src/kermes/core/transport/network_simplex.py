@@ -54,7 +54,8 @@ class Tree(NamedTuple):
 
 def make_tree(size: int) -> Tree:
     """Return room for a tree of ``size`` nodes."""
-    return Tree(*(np.empty(size, dtype=np.int64) for _ in range(5)), *(np.empty(size) for _ in range(5)))
+    nodes, numbers = np.empty((5, size), dtype=np.int64), np.empty((5, size))
+    return Tree(*nodes, *numbers)
 
 
 @inline_core
