@@ -54,7 +54,7 @@ class LinearTransportFeatures(MeasureFeatures):
     atoms, 4.7 % off in the median, at most 13 % in 95 of 100 pairs (``python -m benchmarks features_transport``).
 
     *Streaming*: ``partial_fit`` keeps a weighted reservoir of atoms (Efraimidis and Spirakis, 2006).
-    *Cost*: one transport problem per measure (extra ``exact`` beyond the line); W_2 would take one per pair.
+    *Cost*: one transport problem per measure; W_2 would take one per pair.
 
     Examples
     --------

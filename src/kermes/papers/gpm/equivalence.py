@@ -57,7 +57,7 @@ def optimal_plan(a: ArrayLike, b: ArrayLike, C: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    In closed form for the uniform cost c (1 - I), by the network simplex otherwise (the extra ``exact``). Plans need
+    In closed form for the uniform cost c (1 - I), by the network simplex otherwise. Plans need
     not be unique; for the uniform cost their row costs are.
 
     Examples
