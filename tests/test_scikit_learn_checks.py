@@ -88,7 +88,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_every_estimator_is_checked():
     public = {
         thing
-        for name in ("estimators", "embeddings", "clustering", "definiteness")
+        for name in ("estimators", "features", "clustering", "definiteness")
         for thing in vars(importlib.import_module(f"kermes.{name}")).values()
         if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
     }

@@ -295,6 +295,11 @@ def test_hostile_arrays(tmp_path):
 # -- writing --------------------------------------------------------------------------------------
 
 
+def free(X):
+    """Return the measures as clouds, without their support."""
+    return Measures.from_samples([m.points for m in X], [m.weights for m in X])
+
+
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
 @pytest.mark.parametrize("kind", ["clouds", "images"])
 def test_what_is_written_is_read_back(tmp_path, ending, kind):
@@ -308,7 +313,8 @@ def test_what_is_written_is_read_back(tmp_path, ending, kind):
     files.write(files.Data(X, labels), path)
     options = {} if ending == "npz" else {"by": "measure", "weights": "weight", "label": "label"}
     back = files.read(path, **options)
-    assert back.measures.fingerprint == X.fingerprint
+    expected = X if ending == "npz" else free(X)  # a table has no support
+    assert back.measures.fingerprint == expected.fingerprint
     assert_array_equal(back.labels, labels)
     assert_array_equal(back.keys, files.Data(X).keys)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

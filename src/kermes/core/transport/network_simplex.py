@@ -33,8 +33,9 @@ SPLIT = 2.0**27 + 1.0
 BLOCK = 3
 #: Pivots after which a problem is given up; thousands of atoms need far fewer.
 MAX_PIVOTS = 10_000_000
-#: Duality gap, relative to the value, up to which a plan counts as optimal; rounding of the masses makes some.
-GAP = 1e-12
+#: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost. (The masses of both sides are
+#: rounded, and so have different totals.)
+GAP, ROUNDING = 1e-12, 1e-15
 
 
 class Tree(NamedTuple):
@@ -503,4 +504,5 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
             exponent = scale_costs(C)
             value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.room[:m], pair.prices[:m], MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
-            status[i, j] = OK if pivots >= 0 and gap <= GAP * value else UNCONVERGED
+            optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * C.max()
+            status[i, j] = OK if optimal else UNCONVERGED
