@@ -33,8 +33,8 @@ SPLIT = 2.0**27 + 1.0
 BLOCK = 3
 #: Pivots after which a problem is given up; thousands of atoms need far fewer.
 MAX_PIVOTS = 10_000_000
-#: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost. (The masses of both sides are
-#: rounded, and so have different totals.)
+#: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
+#: rounded, so that their totals differ).
 GAP, ROUNDING = 1e-12, 1e-15
 
 
