@@ -70,6 +70,23 @@ def power_tile(a, rows, b, cols, triangle, p, out):
 
 
 @tile_core
+def norm_tile(a, rows, b, cols, triangle, p, out):
+    """Fill out[i, j] = (sum_k |a[rows[i], k] - b[cols[j], k]|^p)^(1/p), in units of the largest difference."""
+    for i in range(len(rows)):
+        ai = a[rows[i]]
+        for j in range(i + 1 if triangle else 0, len(cols)):
+            bj = b[cols[j]]
+            unit = 0.0
+            for k in range(a.shape[1]):
+                unit = max(unit, abs(ai[k] - bj[k]))
+            total = 0.0
+            if unit > 0.0:
+                for k in range(a.shape[1]):
+                    total += (abs(ai[k] - bj[k]) / unit) ** p
+            out[i, j] = unit * total ** (1.0 / p)
+
+
+@tile_core
 def sparse_tile(A, rows, B, cols, triangle, p, out):
     """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) between sparse vectors, :class:`.ragged.Rows`."""
     ids_a, w_a, off_a = A.ids, A.weights, A.offsets

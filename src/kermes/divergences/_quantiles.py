@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import ragged
+from ..core import status as codes
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
+
+if TYPE_CHECKING:
+    from ..core.transport.quantiles import Sorted
 
 #: Levels of an exact grid up to which the vectors are worth having.
 MOST_LEVELS = 4096
 #: Decimals to which levels are told apart: cumulated weights carry rounding.
 DECIMALS = 14
+
+
+def sorted_halves(X: Measures, projections: FloatArray) -> Sorted:
+    """Return measures, projected on L lines as (L, N), as the core merges them."""
+    from ..core.transport.quantiles import Sorted, split
+
+    order = np.lexsort((projections, np.broadcast_to(ragged.owners(X.offsets), projections.shape)))
+    n_lines, size = len(projections), len(X.points) + len(X)
+    points, levels = np.zeros((n_lines, size)), np.zeros((n_lines, size))
+    uppers, lasts = np.zeros((n_lines, len(X)), dtype=np.int64), np.zeros((n_lines, len(X)), dtype=np.int64)
+    halves = Sorted(points, levels, np.zeros(len(X), dtype=np.int64), uppers, lasts)
+    split(np.take_along_axis(projections, order, axis=1), X.weights[order], np.array(X.offsets), halves)
+    return halves
+
+
+def underflow(
+    values: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, first: Callable[..., FloatArray]
+) -> StatusArray | None:
+    """Return FAILED for squared distances below the smallest normal number between measures that differ.
+
+    They have lost their digits. ``first(rows, cols)`` returns W_1, which is 0 where measures are equal.
+    """
+    tiny = values < np.finfo(np.float64).tiny
+    if triangle:
+        tiny = np.triu(tiny, 1)
+    if not tiny.any():
+        return None
+    status = np.zeros(values.shape, dtype=np.uint8)
+    block = np.ix_(tiny.any(axis=1), tiny.any(axis=0))
+    differ = first(rows[tiny.any(axis=1)], cols[tiny.any(axis=0)]) > 0
+    status[block] = np.where(tiny[block] & differ, codes.FAILED, codes.OK)
+    return status
 
 
 def even_levels(n: int) -> FloatArray:

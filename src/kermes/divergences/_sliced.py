@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._quantiles import sorted_halves, underflow
 
 if TYPE_CHECKING:
     from ..core.sliced import Ranked
@@ -31,6 +32,16 @@ class _Projections(Route):
         """Return the projections (L, N): slice by slice, so that sorting runs along memory."""
         return np.asarray(self.directions @ X.points.T)
 
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
+        """Return SW_p^p for p = 1 and 2, otherwise SW_p."""
+        raise TypeError(f"{type(self).__name__} must define powers.")
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        values = self.powers(A, B, rows, cols, triangle, self.p)
+        if self.p != 2:
+            return Tile(values)
+        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 1.0)))
+
     def work(self, X: Measures, Y: Measures) -> float:
         """Every slice merges both measures."""
         return len(self.directions) * float(X.sizes.mean() + Y.sizes.mean())
@@ -45,10 +56,16 @@ class _Aligned(_Projections):
         values /= np.sqrt(values.shape[0] * values.shape[2])
         return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(len(X), -1)
 
-    def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+    def powers(
+        self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, p: float
+    ) -> FloatArray:
         from ..core import vectors
 
-        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
+        if p == 2:
+            return vectors.squared_tile(A, rows, B, cols, triangle)
+        out = empty_tile(rows, cols)
+        vectors.power_tile(A, rows, B, cols, triangle, p, out)
+        return out
 
 
 class _Uniform(_Projections):
@@ -62,37 +79,26 @@ class _Uniform(_Projections):
             projections[:, start:stop].sort(axis=1)
         return Ranked(np.ascontiguousarray(projections.T), np.array(X.offsets))
 
-    def tile(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+    def powers(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core import sliced
 
         out = empty_tile(rows, cols)
-        sliced.uniform_tile(A, rows, B, cols, triangle, self.p, out)
-        return Tile(out)
+        sliced.uniform_tile(A, rows, B, cols, triangle, p, out)
+        return out
 
 
 class _Weighted(_Projections):
     """Any weights: a merge for each slice."""
 
     def prepare(self, X: Measures) -> Sorted:
-        from ..core.transport.quantiles import Sorted
+        return sorted_halves(X, self.projections(X))
 
-        projections = self.projections(X)
-        cumulative = np.empty_like(projections)
-        for start, stop in itertools.pairwise(X.offsets):
-            block = projections[:, start:stop]
-            order = np.argsort(block, axis=1)
-            projections[:, start:stop] = np.take_along_axis(block, order, axis=1)
-            levels = np.cumsum(X.weights[start:stop][order], axis=1)
-            cumulative[:, start:stop] = np.minimum(levels / levels[:, -1:], 1.0)
-            cumulative[:, stop - 1] = 1.0
-        return Sorted(projections, cumulative, np.array(X.offsets))
-
-    def tile(self, A: Sorted, B: Sorted, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import sliced
+    def powers(self, A: Sorted, B: Sorted, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
+        from ..core.transport import quantiles
 
         out = empty_tile(rows, cols)
-        sliced.weighted_tile(A, rows, B, cols, triangle, self.p, out)
-        return Tile(out)
+        quantiles.tile(A, rows, B, cols, triangle, p, out)
+        return out
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,7 @@ class SlicedWasserstein(Divergence):
     definite for h <= p <= 2, being a mean of distances that embed in :math:`L^p` (see ``Wasserstein``).
     *Cost*: projections are sorted once per measure, :math:`O(L n_i \log n_i)`; a pair takes
     :math:`O(L (n_i + n_j))`, and equally many, equally heavy atoms with p = 2 reduce to one matrix product.
+    *Accuracy*: as ``Wasserstein`` on the line, for points to which the projections are rounded.
 
     Examples
     --------
@@ -142,8 +149,8 @@ class SlicedWasserstein(Divergence):
 
     @property
     def power(self) -> float:
-        """``tile`` returns SW_p^p."""
-        return float(self.p)
+        """``tile`` returns SW_2^2, and SW_p for other p: higher powers overflow and underflow."""
+        return 2.0 if self.p == 2 else 1.0
 
     def directions(self, dim: int) -> FloatArray:
         """Return the unit vectors projected on, (L, dim)."""

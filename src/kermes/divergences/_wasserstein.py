@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._checks import real
 from .._typing import FloatArray, IndexArray
-from ..core import ragged
 from ..core.ragged import Rows
+from ..core.status import FAILED, OK
 from ..exceptions import InvalidParameterError
 from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import Claims, Divergence, Route, Tile, core_ground, empty_tile
 from ._network_simplex import transport
+from ._quantiles import sorted_halves, underflow
 from ._support import (
     LARGEST_TABLE,
     CommonSupport,
@@ -27,9 +28,6 @@ from ._support import (
     couple,
     sparse_rows,
 )
-
-if TYPE_CHECKING:
-    from ..core.transport.quantiles import Sorted
 
 __all__ = ["Wasserstein"]
 
@@ -46,25 +44,26 @@ class _Exact(Route):
 
 @dataclass(frozen=True)
 class _Line(_Exact):
-    """On the line: sorted atoms and cumulative probabilities, merged for each pair."""
+    """On the line: sorted atoms and their levels, merged for each pair."""
 
     p: float
 
-    def prepare(self, X: Measures) -> Sorted:
-        from ..core.transport import quantiles
-
-        order = np.lexsort((X.points[:, 0], ragged.owners(X.offsets)))
-        offsets = np.array(X.offsets)
-        cumulative = np.empty(len(order))
-        quantiles.cumulate(X.weights[order], offsets, cumulative)
-        return quantiles.Sorted(X.points[order, 0], cumulative, offsets)
+    def prepare(self, X: Measures) -> Any:
+        return sorted_halves(X, np.ascontiguousarray(X.points.T))
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        values = self.powers(A, B, rows, cols, triangle, self.p)
+        if self.p != 2:
+            return Tile(values)
+        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 1.0)))
+
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
+        """Return W_p^p for p = 1 and 2, otherwise W_p."""
         from ..core.transport import quantiles
 
         out = empty_tile(rows, cols)
-        quantiles.tile(A, rows, B, cols, triangle, self.p, out)
-        return Tile(out)
+        quantiles.tile(A, rows, B, cols, triangle, p, out)
+        return out
 
     def plan(
         self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
@@ -78,12 +77,15 @@ class _AlignedLine(_Line):
     def prepare(self, X: Measures) -> Any:
         return np.sort(X.points.reshape(len(X), -1), axis=1)
 
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core import vectors
 
         out = empty_tile(rows, cols)
-        vectors.power_tile(A, rows, B, cols, triangle, self.p, out)
-        return Tile(out / A.shape[1])
+        if p in (1, 2):
+            vectors.power_tile(A, rows, B, cols, triangle, p, out)
+            return np.asarray(out / A.shape[1])
+        vectors.norm_tile(A, rows, B, cols, triangle, p, out)
+        return np.asarray(out / A.shape[1] ** (1.0 / p))
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class _TotalVariation(_Exact):
 
     common: CommonSupport
     price: float
+    p: float
 
     def prepare(self, X: Measures) -> Rows:
         return sparse_rows(X, *self.common)
@@ -101,7 +104,11 @@ class _TotalVariation(_Exact):
 
         out = empty_tile(rows, cols)
         vectors.sparse_tile(A, rows, B, cols, triangle, 1.0, out)
-        return Tile(0.5 * self.price * out)
+        if self.p not in (1, 2):
+            return Tile(self.price * (0.5 * out) ** (1.0 / self.p))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values are an error
+            values = 0.5 * np.float64(self.price) ** self.p * out
+        return Tile(values, np.where((out > 0) & (values < np.finfo(np.float64).tiny), FAILED, OK))
 
     def plan(
         self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
@@ -166,6 +173,28 @@ class _NetworkSimplex(_Exact):
         return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
 
 
+@dataclass(frozen=True, eq=False)
+class _Root(_Exact):
+    """W_p from a route whose tiles are W_p^p."""
+
+    inner: _NetworkSimplex
+
+    def prepare(self, X: Measures) -> Rows:
+        return self.inner.prepare(X)
+
+    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        values, status, error = self.inner.tile(A, B, rows, cols, triangle)
+        return Tile(np.maximum(values, 0.0) ** (1.0 / self.inner.p), status, error)
+
+    def plan(
+        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
+    ) -> FloatArray:
+        return self.inner.plan(points, a_ids, a, b_ids, b)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        return self.inner.work(X, Y)
+
+
 @dataclass(frozen=True)
 class Wasserstein(Divergence):
     r"""Wasserstein distance.
@@ -200,6 +229,11 @@ class Wasserstein(Divergence):
     :math:`O(n_i + n_j)` per pair; the simplex takes about :math:`O(n^{2.5})`, a millisecond for 150 atoms.
     For p = 1 and a metric on a shared support only the difference of both measures is transported.
 
+    *Accuracy*: on the line the result is, to 1e-14 of itself, that of measures whose weights differ from the given ones
+    by at most 4e-15 of themselves, however large or small points and weights are; measures that agree to that are at
+    distance 0. Values of :math:`W_2^2` that are no normal numbers (below 2e-308) are refused, as infinite ones are;
+    other orders p have no such limit on the line.
+
     Examples
     --------
     >>> from kermes import Measures, divergences, pairwise
@@ -224,8 +258,8 @@ class Wasserstein(Divergence):
 
     @property
     def power(self) -> float:
-        """``tile`` returns W_p^p."""
-        return float(self.p)
+        """``tile`` returns W_2^2, and W_p for other p: higher powers overflow and underflow."""
+        return 2.0 if self.p == 2 else 1.0
 
     def claims(self, dim: int) -> Claims:
         """Metric always; of negative type p on the line for p <= 2, and for the binary cost."""
@@ -251,11 +285,12 @@ class Wasserstein(Divergence):
         """Choose the route: closed form where there is one."""
         p = float(self.p)
         if self.cost.uniform is not None:
-            return _TotalVariation(common_support(X, Y, self.cost), self.cost.uniform**p)
+            return _TotalVariation(common_support(X, Y, self.cost), self.cost.uniform, p)
         if X.dim == 1 and self.cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)
-        return _NetworkSimplex.of(self.cost, p, X, Y)
+        simplex = _NetworkSimplex.of(self.cost, p, X, Y)
+        return simplex if p in (1, 2) else _Root(simplex)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return an optimal plan between two measures.

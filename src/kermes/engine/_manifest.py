@@ -63,6 +63,8 @@ def refuse_other(there: Manifest, here: Manifest, path: Path) -> None:
     differences: list[str] = []
     if there["divergence"] != here["divergence"]:
         differences += _differences(there["divergence"], here["divergence"])
+    elif there["scale"][0] != here["scale"][0]:
+        differences.append(f"the power that is kept (stored {there['scale'][0]:g}, now {here['scale'][0]:g})")
     for name in ("X", "Y"):
         if there[name] != here[name]:
             axis = "XY".index(name)
