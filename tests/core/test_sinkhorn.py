@@ -9,7 +9,7 @@ from kermes.core import ground_codes
 from kermes.core.points import TABLE, Atoms, CoreGround
 from kermes.core.sinkhorn import grid, points, self_terms, stabilised, table
 from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
-from kermes.core.status import OK, RETRY
+from kermes.core.status import FAILED, OK, RETRY
 
 rng = np.random.default_rng(0)
 EPS, TOL, MOST = 1.0, 1e-6, 5000
@@ -102,3 +102,23 @@ def test_log_domain_survives_what_underflows():
     )
     assert status == OK
     assert_allclose(value, 0.25e6, rtol=1e-8)
+
+
+def test_costs_that_are_not_finite_fail_at_once():
+    half = np.array([0.5, 0.5])
+    for bad in (np.inf, np.nan):
+        _, status = stabilised.stable_value(
+            np.array([[0.0, bad], [1.0, 0.0]]), half, half, Options(1.0, 1e-8, 10, TRANSPORT)
+        )
+        assert status == FAILED
+
+
+@both
+def test_stabilised_values_belong_to_the_plan_that_is_returned(code):
+    """One column: P = a is forced, whatever the rounding of (f + g - C) / epsilon."""
+    C, a, options = np.array([[4.1], [9.3]]), np.array([0.25, 0.75]), Options(1e-15, 1e-3, 100, code)
+    value, status = stabilised.stable_value(C, a, np.ones(1), options)
+    plan = np.empty((2, 1))
+    assert stabilised.fill_plan(C, a, np.ones(1), options, plan) == status == OK
+    assert_allclose(plan[:, 0], a)
+    assert_allclose(value, a @ C[:, 0])

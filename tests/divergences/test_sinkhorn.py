@@ -157,6 +157,85 @@ def test_copies_are_at_distance_zero_wherever_they_come_from(digits):
     assert (D[2:] > 0).all()
 
 
+@pytest.mark.parametrize("value", ["transport", "regularized", "debiased"])
+def test_equal_measures_are_at_zero_however_they_are_written(value):
+    X = Measures.from_samples([[0.0, 1.0, 2.0]], [[1, 2, 3]])
+    Y = Measures.from_samples(
+        [[0.0, 1.0, 2.0], [2.0, -0.0, 1.0], [0.0, 1.0, 1.0, 2.0]], [[0.1, 0.2, 0.3], [3, 1, 2], [1, 1, 1, 3]]
+    )
+    assert (distances(X, Y, epsilon=0.5, value=value) == 0).all()
+
+
+@pytest.mark.parametrize("far", [9999.0, 1e6])
+@pytest.mark.parametrize("value", ["transport", "regularized", "debiased"])
+def test_an_atom_far_from_all_others_leaves_the_rest_alone(far, value):
+    """No mass goes between the two parts: the value is that of either part; rounding is 1e-16 of the largest cost."""
+    near, X = [[0.0, 1.0, 2.0], [0.1, 1.2, 2.3]], [[0.0, 1.0, 2.0, far], [0.1, 1.2, 2.3, far + 0.1]]
+    options = {"epsilon": 0.1, "value": value, "tol": 1e-6, "squared": True}
+    alone = distances(Measures.from_samples(near), **options)[0, 1]
+    expected = 0.75 * alone + 0.25 * 0.1**2
+    if value == "regularized":  # sum P log P of the parts
+        expected += 0.1 * (0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    found = distances(Measures.from_samples(X), **options)[0, 1]
+    assert_allclose(found, expected, atol=1e-7 * 0.75 + 1e-16 * far**2)
+
+
+def test_values_are_those_of_the_plan_for_any_epsilon():
+    X = Measures.from_samples([[0.0], [2.0, 3.0]])
+    assert_allclose(distances(X, epsilon=1e-15, squared=True)[0, 1], 6.5)
+    Z = Measures.from_samples([[0, 1, 2, 9999.0], [0.1, 1.2, 2.3, 9999.1]])
+    S = Sinkhorn(0.1, tol=1e-6)
+    by_plan = (S.plan(Z[0], Z[1]) * S.plan_costs(Z[0], Z[1])).sum()
+    assert_allclose(by_plan, distances(Z, epsilon=0.1, tol=1e-6, squared=True)[0, 1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("shift", [1e-2, 1e-3, 1e-5])
+def test_debiased_values_keep_their_digits_near_zero(shift):
+    """The debiased value of a translate is the squared shift, for every epsilon."""
+    A = np.random.default_rng(0).normal(size=(50, 2))
+    X = Measures.from_samples([A, A + [shift, 0.0]])
+    for epsilon in (0.5, 50.0):
+        found = distances(X, epsilon=epsilon, value="debiased", squared=True)[0, 1]
+        assert_allclose(found, shift**2, rtol=1e-3, atol=1e-14 * epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e2, 1e4, 1e8])
+def test_debiased_values_keep_their_digits_at_large_epsilon(epsilon):
+    X = Measures.from_samples([[0.0, 1.0], [0.3, 1.9]])
+    limit = 0.6**2  # the squared distance of the means
+    found = distances(X, epsilon=epsilon, value="debiased", squared=True)[0, 1]
+    assert_allclose(found, limit, rtol=1e-3 + 1 / epsilon)
+
+
+def test_repeated_points_are_one_atom_on_every_route():
+    A, B = [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]], [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    X, S = Measures.from_samples([A, B]), Sinkhorn(0.5, value="regularized", tol=1e-9)
+    assert_allclose(by(S.route(X, X, largest_table=0), X), by(S.route(X, X), X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-23, 1e-100, 1e20, 1e100])
+def test_units_do_not_matter(scale):
+    """Costs outside the range of single precision."""
+    A, B = np.random.default_rng(0).normal(size=(2, 8, 2))
+    expected = distances(Measures.from_samples([A, B]), epsilon=0.5, squared=True)
+    found = distances(Measures.from_samples([A * scale, B * scale]), epsilon=0.5 * scale**2, squared=True)
+    assert_allclose(found / scale**2, expected, rtol=1e-4)
+
+
+def test_costs_that_overflow_are_refused():
+    X = Measures.from_samples([[0.0, 1e154], [1.0, 2.0]])
+    with pytest.raises(UnsuitableDataError, match=r"too far apart for Sinkhorn: .* reaches 1.0e\+308"):
+        distances(X, epsilon=1.0)
+    with pytest.raises(UnsuitableDataError, match="too far apart"):
+        Sinkhorn(1.0).plan(X[0], X[1])
+
+
+def test_the_order_of_a_pair_matters_within_the_tolerance(digits):
+    for tol in (1e-3, 1e-6):
+        D, E = (distances(X, Y, epsilon=1.0, tol=tol) for X, Y in ((digits[:3], digits[3:]), (digits[3:], digits[:3])))
+        assert_allclose(D, E.T, rtol=tol)
+
+
 def test_debiased_reaches_its_limit_for_huge_epsilon(digits):
     """As epsilon grows, P tends to a b': an energy distance."""
     X = digits[:3]

@@ -99,11 +99,33 @@ def test_a_pickled_view_holds_its_rows_only():
     assert len(pickle.dumps(X[[3, 1]])) < len(pickle.dumps(X)) / 10
 
 
-def test_twins_are_equal_measures_of_any_mass():
-    X = Measures.from_samples([[1.0, 2.0], [3.0], [1.0, 2.0]])
-    Y = Measures.from_samples([[3.0], [1.0, 2.0], [2.0, 1.0]], [[5], [2, 2], [1, 1]])
+def test_twins_are_equal_measures_of_any_mass_and_order():
+    X = Measures.from_samples([[1.0, 2.0], [3.0], [1.0, 2.0], [1.0, 2.0]], [[1, 1], [1], [1, 2], [1, 1 + 1e-9]])
+    Y = Measures.from_samples([[3.0], [1.0, 2.0], [2.0, 1.0], [2.0, 1.0, 2.0]], [[5], [2, 2], [1, 1], [0.1, 0.1, 0.1]])
     left, right = X.twins(Y)
-    assert_array_equal(left[:, None] == right[None], [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
+    assert_array_equal(left[:, None] == right[None], [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+
+
+def test_twins_however_they_are_written():
+    """Another order, split atoms, a negative zero and another total mass; on a support and off it."""
+    rng = np.random.default_rng(0)
+    H = np.where(rng.random((5, 9)) < 0.3, 0.0, rng.random((5, 9)))
+    X = Measures.from_histograms(H, np.indices((3, 3)).reshape(2, -1).T)
+    points, weights = [], []
+    for measure in X:
+        order = rng.permutation(np.repeat(np.arange(len(measure.points)), 2))
+        points.append(np.where(measure.points == 0, -0.0, measure.points)[order])
+        weights.append(0.7 * measure.weights[order])
+    left, right = X.twins(Measures.from_samples(points, weights)[::-1])
+    assert_array_equal(left, right[::-1])
+    assert len(set(left)) == 5
+
+
+def test_merged_adds_up_atoms_at_one_point():
+    X = Measures.from_samples([[0.0, 1.0, -0.0], [2.0]], [[1, 2, 3], [4]])
+    assert_array_equal(X.merged().points.ravel(), [0, 1, 2])
+    assert_array_equal(X.merged().weights, [4, 2, 4])
+    assert X[[1]].merged().sizes == [1]
 
 
 def test_object_array(X):

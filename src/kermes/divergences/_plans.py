@@ -60,14 +60,12 @@ def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray)
 
 
 def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, options: Options) -> FloatArray:
-    """Return the plan exp((f + g - C) / epsilon); its rows are exact, its columns within tol if it converged."""
-    from ..core.sinkhorn.stabilised import solve_stable
+    """Return the entropic plan; its rows are exact, its columns within tol if it converged."""
+    from ..core.sinkhorn.stabilised import fill_plan
 
-    C = np.array(cost, order="C")
-    f, g = np.empty(len(a)), np.empty(len(b))
-    solve_stable(C, a, b, f, g, options)
-    plan: FloatArray = np.exp((f[:, None] + g[None] - C) / options.epsilon)
-    if not np.isfinite(plan).all():
+    plan = np.empty((len(a), len(b)))
+    code = fill_plan(np.array(cost, order="C"), a, b, options, plan)
+    if code == status.FAILED or not np.isfinite(plan).all():
         raise NumericalError("no finite entropic plan was found. Check the scale of the points, weights and epsilon.")
     return plan
 

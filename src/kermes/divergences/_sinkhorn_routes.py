@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
 from ..core.sinkhorn.structs import Answers, Images, Options
-from ..core.status import RETRY
+from ..core.status import OK, RETRY
 from ..measures import Measures
 from ._base import Route, Tile, batches, core_atoms, empty_tile
 from ._support import CommonSupport, sparse_rows
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 SINGLE = 1e-5
 #: Pairs of a tile on which the working precision is tried.
 TRIAL = 8
-#: Marginal error of the self terms of the debiased value; they are paid once per measure.
-SELF_TOL = 1e-4
+#: Least marginal error that pairs of the debiased value are solved to, and their self terms, which are paid once per
+#: measure: what it leaves, about epsilon LEAST_TOL^2, is rounding.
+LEAST_TOL = 1e-8
+#: Error of a dual value in units of epsilon: NOISE times the square of the marginal error, at least SINGLE_ERROR in
+#: single precision.
+NOISE, SINGLE_ERROR = 10.0, 1e-6
 
 
 class Prepared(NamedTuple):
@@ -40,6 +44,15 @@ class Prepared(NamedTuple):
     atoms: Atoms
     offset: FloatArray
     status: StatusArray
+
+
+class Pairs(NamedTuple):
+    """The pairs of a tile: measures ``rows`` of A and ``cols`` of B."""
+
+    A: Prepared
+    rows: IndexArray
+    B: Prepared
+    cols: IndexArray
 
 
 class Run(NamedTuple):
@@ -67,7 +80,7 @@ class SinkhornRoute(Route, ABC):
         """Return the measures as `scale` takes them, and as the log domain does."""
 
     @abstractmethod
-    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+    def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Scale the pairs whose status is RETRY, in this precision; leave it to those that this does not suit."""
 
     def prepare(self, X: Measures) -> Prepared:
@@ -77,31 +90,56 @@ class SinkhornRoute(Route, ABC):
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the values, by the fastest way that is safe for each pair."""
-        from ..core.sinkhorn.stabilised import retry
-
-        out = _unsolved(rows, cols)
+        pairs, out = Pairs(A, rows, B, cols), _unsolved(rows, cols)
         if triangle:
             out = out._replace(status=np.triu(out.status, 1))
-        if not self.run.steep:
-            if self._single_suits(A, B, rows, cols):
-                self.scale(np.float32, A.scaled, rows, B.scaled, cols, out)
-            if (out.status == RETRY).any():
-                self.scale(np.float64, A.scaled, rows, B.scaled, cols, out)
-        if (out.status == RETRY).any():
-            retry(self.ground, A.atoms, rows, B.atoms, cols, self.run.options, out)
+        wanted, single = out.status == RETRY, self._single_suits(pairs)
+        if single:
+            self.scale(np.float32, pairs, self.run.options, out)
+        self._solve(pairs, self.run.options, out)
+        offset = A.offset[rows][:, None] + B.offset[cols][None]
+        if self.run.value == "debiased":
+            self._sharpen(pairs, wanted, offset, single, out)
         status = np.maximum(A.status[rows][:, None], B.status[cols][None])
-        return Tile(out.values + A.offset[rows][:, None] + B.offset[cols][None], np.maximum(out.status, status))
+        return Tile(out.values + offset, np.maximum(out.status, status))
+
+    def _solve(self, pairs: Pairs, options: Options, out: Answers) -> None:
+        """Solve the pairs whose status is RETRY in double precision, then in the log domain."""
+        from ..core.sinkhorn.stabilised import retry
+
+        A, rows, B, cols = pairs
+        if not self.run.steep and (out.status == RETRY).any():
+            self.scale(np.float64, pairs, options, out)
+        if (out.status == RETRY).any():
+            retry(self.ground, A.atoms, rows, B.atoms, cols, options, out)
+
+    def _sharpen(self, pairs: Pairs, wanted: AnyArray, offset: FloatArray, single: bool, out: Answers) -> None:
+        """Solve debiased pairs again, more closely, until the noise of their values is below ``tol`` times the value.
+
+        The debiased value is a difference: that of measures near each other is far below its terms, whose noise grows
+        with epsilon.
+        """
+        options, noise = self.run.options, SINGLE_ERROR if single else 0.0
+        tol = options.tol
+        while tol > LEAST_TOL:
+            least = options.epsilon * max(NOISE * tol**2, noise) / options.tol
+            close = wanted & (out.status == OK) & (out.values + offset < least)
+            if not close.any():
+                return
+            tol, noise, out.status[close] = max(0.01 * tol, LEAST_TOL), 0.0, RETRY
+            self._solve(pairs, options._replace(tol=tol), out)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """About 25 iterations over the block of costs at a moderate epsilon."""
         return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
 
-    def _single_suits(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> bool:
+    def _single_suits(self, pairs: Pairs) -> bool:
         """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes."""
-        if self.run.options.tol < SINGLE:
+        if self.run.steep or self.run.options.tol < SINGLE:
             return False
-        trial = _unsolved(rows[:1], cols[-TRIAL:])
-        self.scale(np.float32, A.scaled, rows[:1], B.scaled, cols[-TRIAL:], trial)
+        few = pairs._replace(rows=pairs.rows[:1], cols=pairs.cols[-TRIAL:])
+        trial = _unsolved(few.rows, few.cols)
+        self.scale(np.float32, few, self.run.options, trial)
         return bool(np.count_nonzero(trial.status == RETRY) <= trial.status.size // 2)
 
     def _offsets(self, A: Atoms) -> Answers:
@@ -118,7 +156,7 @@ class SinkhornRoute(Route, ABC):
             from ..core.sinkhorn.self_terms import self_values
 
             for rows in batches(1e3 * np.diff(A.offsets).astype(np.float64) ** 2):
-                self_values(self.ground, A, rows, options._replace(tol=min(options.tol, SELF_TOL)), offsets)
+                self_values(self.ground, A, rows, options._replace(tol=min(options.tol, LEAST_TOL)), offsets)
             offsets.values[:] *= -0.5
         return offsets
 
@@ -128,15 +166,16 @@ class ByPoints(SinkhornRoute):
     """Costs computed from coordinates for each pair."""
 
     def sides(self, X: Measures) -> tuple[Atoms, Atoms]:
-        """Lay out the points."""
-        atoms = core_atoms(X)
+        """Lay out the points; repeated ones are added up, as in a table."""
+        atoms = core_atoms(X.merged())
         return atoms, atoms
 
-    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+    def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Fill the kernel of each pair."""
         from ..core.sinkhorn.points import tile_points
 
-        tile_points(self.ground, np.empty(0, dtype), A, rows, B, cols, self.run.options, out)
+        A, rows, B, cols = pairs
+        tile_points(self.ground, np.empty(0, dtype), A.scaled, rows, B.scaled, cols, options, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +193,14 @@ class ByTable(SinkhornRoute):
         atoms = Atoms(np.empty((0, 0)), weights, offsets, ids)
         return atoms, atoms
 
-    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+    def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Take blocks of the kernel; two threads may make the same kernel at first."""
         from ..core.sinkhorn.table import gibbs_table, tile_table
 
         if dtype not in self.kernels:
             self.kernels[dtype] = gibbs_table(self.ground.table, self.run.options.epsilon, dtype)
-        tile_table(self.kernels[dtype], A, rows, B, cols, self.run.options, out)
+        A, rows, B, cols = pairs
+        tile_table(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,14 +219,15 @@ class ByAxes(ByTable):
         images.reshape(len(X), -1)[ragged.owners(atoms.offsets), atoms.ids] = atoms.weights
         return Images(images, bounding_boxes(images)), atoms
 
-    def scale(self, dtype: type, A: Any, rows: IndexArray, B: Any, cols: IndexArray, out: Answers) -> None:
+    def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Multiply by the kernels of both axes."""
         from ..core.sinkhorn.grid import axis_kernel, tile_grid
 
         if dtype not in self.kernels:
             axes = (self.spacing * np.arange(float(side)) for side in self.shape)
             self.kernels[dtype] = tuple(axis_kernel(axis, self.run.options.epsilon, dtype) for axis in axes)
-        tile_grid(self.kernels[dtype], A, rows, B, cols, self.run.options, out)
+        A, rows, B, cols = pairs
+        tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
 
 
 def _unsolved(rows: IndexArray, cols: IndexArray) -> Answers:

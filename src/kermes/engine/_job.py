@@ -108,7 +108,7 @@ class Job:
         values, status, error = _checked(answer, (len(rows), len(cols)), self.divergence)
         if self.same is not None:  # equal measures are at distance 0, wherever they come from
             equal = self.same[0][rows][:, None] == self.same[1][cols][None]
-            values[equal] = 0.0
+            values[equal], status[equal] = 0.0, codes.OK
             if error is not None:
                 error[equal] = 0.0
         if triangle:  # the rest may be anything

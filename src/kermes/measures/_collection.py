@@ -16,6 +16,7 @@ from ..exceptions import InvalidMeasureError
 from . import _build
 from ._measure import Measure
 from ._packed import Packed, Support
+from ._twins import twin_numbers
 
 __all__ = ["Measures"]
 
@@ -214,13 +215,18 @@ class Measures:
         return np.asarray(np.add.reduceat(weighted, self.offsets[:-1], axis=0))
 
     def twins(self, other: Measures) -> tuple[IndexArray, IndexArray]:
-        """Return numbers for the measures of both collections, equal where points and probabilities are."""
-        numbers: dict[bytes, int] = {}
-        left, right = (
-            np.array([numbers.setdefault(digest, len(numbers)) for digest in Z._packed.digests()], dtype=np.int64)
-            for Z in (self, other)
-        )
+        """Return numbers for the measures of both collections, equal where they are the same probability measure.
+
+        The order of atoms, repeated atoms, the sign of 0 and the total mass do not matter; probabilities are compared
+        up to 1e-12 of their value, which is rounding.
+        """
+        left, right = twin_numbers(self._packed, other._packed)
         return left, right
+
+    def merged(self) -> Measures:
+        """Return the measures with atoms of one measure at the same point added up; the first one stays."""
+        packed = _build.merge_repeated(self._packed)
+        return self if packed is self._packed else Measures(packed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Give model files the rows of a view only, not the collection it was sliced from."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -129,14 +127,6 @@ class Packed:
             grid = None if self.support.shape is None else tuple(map(int, self.support.shape))
             digest.update(f"{len(self.support.points)} {grid} {float(self.support.spacing)}".encode())
         return digest.hexdigest()
-
-    def digests(self) -> Iterator[bytes]:
-        """Yield a digest of each measure as a probability: its points, and its weights divided by their sum."""
-        for start, stop in itertools.pairwise(self.offsets):
-            weights = self.weights[start:stop]
-            digest = hashlib.blake2b(self.points[start:stop].tobytes(), digest_size=16)
-            digest.update((weights / weights.sum()).tobytes())
-            yield digest.digest()
 
     def take(self, rows: IndexArray) -> Packed:
         """Return the measures ``rows`` as packed arrays of their own."""

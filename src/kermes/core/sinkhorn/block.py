@@ -86,6 +86,12 @@ def log_smallest(table):
     return LOWEST32 if table.itemsize == 4 else LOWEST
 
 
+@inline_core
+def log_subnormal(table):
+    """Log of the smallest positive number of this type: products K C are rounded to its multiples."""
+    return -103.27892990343185 if table.itemsize == 4 else -744.4400719213812
+
+
 @tile_core
 def fill_gibbs(cost, n, m, eps, K, KC):
     """K = exp(-cost / eps) and KC = K cost on [:n, :m], 0 where K would be subnormal in the type of K."""
@@ -253,6 +259,7 @@ def scaled_value(block, options):
 
     That is when something is not finite, when PLAIN iterations were not enough, or when entries of K stored as 0 could
     hold mass: they are below ``low``, so the missing mass is at most n m max(u) max(v) low; it must be under tol / 10.
+    Likewise, what underflow of K C takes from the cost must be under tol / 10 of it.
     """
     eps, tol, max_iter, code = options
     rows, columns, K = block.rows, block.columns, block.gibbs.kernel
@@ -262,10 +269,13 @@ def scaled_value(block, options):
     if not (error < DIVERGED and (gap <= tol or it == max_iter)):
         return np.nan, RETRY
     tops = math.log(spread(rows.scaling, rows.size)[1]) + math.log(spread(columns.scaling, columns.size)[1])
-    if not math.log(rows.size * columns.size) + tops + log_smallest(K) < math.log(0.1 * tol):
+    most = math.log(rows.size * columns.size) + tops
+    if not most + log_smallest(K) < math.log(0.1 * tol):
         return np.nan, RETRY
     if code == TRANSPORT:
         value = corrected_cost(block, eps)
+        if not most + log_subnormal(K) < math.log(max(0.1 * tol * abs(value), 1e-323)):
+            return np.nan, RETRY
     else:
         value = dual_value(rows, eps) + dual_value(columns, eps)
         # the dual sums cancel: their float32 error is about 1e-6 eps, too much for a value far below eps

@@ -18,7 +18,7 @@ from ..exp import LOWEST, LOWEST32
 from ..jit import inline_core, strict_core, tile_core
 from ..points import padded
 from ..status import OK, RETRY, UNCONVERGED
-from .block import log_smallest
+from .block import log_smallest, log_subnormal
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
 
@@ -306,11 +306,17 @@ def lane_value(lanes, lane, it, options):
     f, top_u = lane_dual(a, lane, eps, not transport)
     g, top_v = lane_dual(b, lane, eps, not transport)
     cells = a.inner * a.outer * b.outer * b.inner
-    missing = math.log(cells) + max(top_u, 0.0) + max(top_v, 0.0) + log_smallest(a.scaling)
+    most = math.log(cells) + max(top_u, 0.0) + max(top_v, 0.0)
     value = lane_cost(a, b, lane, eps) if transport else f + g
+    if transport and not most + log_subnormal(a.scaling) < math.log(max(0.1 * tol * abs(value), 1e-323)):
+        return np.nan, RETRY
     if not transport and a.scaling.itemsize == 4 and not abs(value) > 0.02 * eps:
         return np.nan, RETRY  # see `block.scaled_value`
-    if not (missing < math.log(0.1 * tol) and abs(value) < np.inf and (error <= tol or it == options.max_iter)):
+    if not (
+        most + log_smallest(a.scaling) < math.log(0.1 * tol)
+        and abs(value) < np.inf
+        and (error <= tol or it == options.max_iter)
+    ):
         return np.nan, RETRY
     return value, OK if error <= tol else UNCONVERGED
 

@@ -4,6 +4,10 @@ P = diag(u) exp((f + g - C) / eps) diag(v). u and v start at 1 and stay within e
 vanishes) they are absorbed into f and g by one exact log-domain iteration, so entries of the kernel that underflow to 0
 (below exp(-708)) can never carry more than exp(2 RANGE - 708) of mass, and each absorption makes the progress of a
 plain iteration: the loop cannot stall in a cycle.
+
+Potentials may be far larger than the costs that matter (atoms far from all others fix their own up to the cost of the
+way there), and f + g - C then has few digits. The last u and v are therefore not absorbed: whatever the rounding of K,
+diag(u) K diag(v) has the marginals a and b, and is the plan of costs within rounding of C. Values and status are its.
 """
 
 from __future__ import annotations
@@ -118,7 +122,7 @@ def absorb(pair, eps):
 
 @strict_core
 def run_stage(pair, eps, tol, max_iter):
-    """Iterate at one epsilon; returns the status. On return f, g hold the potentials, rows exact if OK."""
+    """Iterate at one epsilon; returns the status. On return the rows of diag(u) K diag(v) are exact, t = K^T u."""
     block = pair.block
     for i in range(block.rows.size):
         block.rows.scaling[i] = 1.0
@@ -141,70 +145,93 @@ def run_stage(pair, eps, tol, max_iter):
             error = mark = np.inf
         elif it % WINDOW == 0:
             theta, cap, mark = adapt(theta, cap, mark, error)
-    fold(block.rows.scaling, pair.f, eps)
-    fold(block.columns.scaling, pair.g, eps)
+    if status != OK:
+        _, columns = step(block, 0.0)
+        if not in_range(block):  # a sum vanished, or nearly: begin with rows that are exact
+            absorb(pair, eps)
+            log_rows(pair.cost, pair.loga, pair.f, pair.g, eps)
+            fill_kernel(block.gibbs.kernel, pair.cost, pair.f, pair.g, eps)
+            _, columns = step(block, 0.0)
+        if columns <= tol:
+            status = OK
     return status
 
 
 @strict_core
-def solve_stable(C, a, b, f, g, options):
-    """Fill the potentials f (n,), g (m,) of the entropic problem with cost block C; returns the status.
+def solve_stable(C, a, b, options):
+    """(Pair, status) of the entropic problem with cost block C; its plan is diag(u) K diag(v), rows exact.
 
     Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
+    Costs that are not finite: FAILED.
     """
     n, m = C.shape
     rows, columns = fill_side(np.empty((3, padded(n, GROUP))), a), fill_side(np.empty((3, padded(m, GROUP))), b)
     K, ids, top = np.zeros((n + 1, columns.weights.size)), np.empty(rows.weights.size, np.int64), 0.0
-    pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), f, g)
+    pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), np.zeros(n), np.zeros(m))
     for j in range(columns.weights.size):
         K[n, j] = 1.0
     for i in range(rows.weights.size):
         ids[i] = min(i, n)
     for i in range(n):
-        pair.loga[i], f[i] = math.log(a[i]), 0.0
-        top = max(top, spread(C[i], m)[1])
+        pair.loga[i] = math.log(a[i])
+        largest = spread(C[i], m)[1]
+        top = top if largest <= top else largest
     for j in range(m):
-        pair.logb[j], g[j] = math.log(b[j]), 0.0
+        pair.logb[j] = math.log(b[j])
     eps, tol, max_iter = options.epsilon, options.tol, options.max_iter
-    stage, status = max(eps, 0.5 * top), UNCONVERGED
-    while True:
-        last = stage <= eps
-        status = run_stage(pair, stage, tol if last else STAGE_TOL, max_iter if last else min(STAGE_ITER, max_iter))
-        if last:
-            break
+    stage = max(eps, 0.5 * top)
+    if not top < np.inf:
+        return pair, FAILED
+    while stage > eps:
+        run_stage(pair, stage, STAGE_TOL, min(STAGE_ITER, max_iter))
+        fold(rows.scaling, pair.f, stage)
+        fold(columns.scaling, pair.g, stage)
         stage = max(eps, 0.25 * stage)
-    log_rows(C, pair.loga, f, g, eps)
+    return pair, run_stage(pair, eps, tol, max_iter)
+
+
+@strict_core
+def fill_plan(C, a, b, options, plan):
+    """Fill the plan (n, m), rows exact, columns within tol if the status that is returned is OK."""
+    pair, status = solve_stable(C, a, b, options)
+    u, v, K = pair.block.rows.scaling, pair.block.columns.scaling, pair.block.gibbs.kernel
+    for i in range(a.size):
+        for j in range(b.size):
+            plan[i, j] = u[i] * K[i, j] * v[j]
     return status
 
 
-@tile_core
-def plan_sums(C, f, g, eps, columns):
-    """<P, C> and the column sums of P = exp((f + g - C) / eps)."""
-    inv, cost = 1.0 / eps, 0.0
-    for i in range(C.shape[0]):
-        row, fi = C[i], f[i]
-        for j in range(C.shape[1]):
-            p = exp((fi + g[j] - row[j]) * inv)
-            cost += p * row[j]
-            columns[j] += p
-    return cost
+@strict_core
+def plan_value(pair, eps, transport):
+    """<P, C> or <P, F + G>, + <G, b - P^T 1>, with F = f + eps log(u / a) and G = g + eps log(v / b).
+
+    <P, F + G> = <P, C> + eps KL(P | a b^T), and the last term makes it the dual value. F and G are added pair by pair:
+    each may be far larger than their sum. The gaps add up to 0 but for rounding, so the mean of G is taken out.
+    """
+    C, K = pair.cost, pair.block.gibbs.kernel
+    u, (b, v, t, m) = pair.block.rows.scaling, pair.block.columns
+    log_v, total, mean, gaps = np.empty(m), 0.0, 0.0, 0.0
+    for j in range(m):
+        log_v[j] = eps * (math.log(v[j]) - pair.logb[j])
+    for i in range(pair.f.size):
+        f, log_u = pair.f[i], eps * (math.log(u[i]) - pair.loga[i])
+        for j in range(m):
+            total += u[i] * K[i, j] * v[j] * (C[i, j] if transport else (f + pair.g[j]) + (log_u + log_v[j]))
+    for j in range(m):
+        g, gap = pair.g[j] + log_v[j], b[j] - v[j] * t[j]
+        total += g * gap
+        mean += b[j] * g
+        gaps += gap
+    return total - mean * gaps
 
 
 @strict_core
 def stable_value(C, a, b, options):
     """(value, status) by the stabilised route: TRANSPORT, or REGULARIZED for any other code."""
-    f, g, columns, eps = np.empty(a.size), np.empty(b.size), np.zeros(b.size), options.epsilon
-    status = solve_stable(C, a, b, f, g, options)
-    value = plan_sums(C, f, g, eps, columns)
-    if options.value == TRANSPORT:
-        for j in range(b.size):
-            value += (g[j] - eps * math.log(b[j])) * (b[j] - columns[j])
-    else:
-        value = eps  # rows are exact, so sum P = 1 to rounding; the sum below keeps the dual exact
-        for i in range(a.size):
-            value += a[i] * (f[i] - eps * math.log(a[i]))
-        for j in range(b.size):
-            value += b[j] * (g[j] - eps * math.log(b[j])) - eps * columns[j]
+    pair, status = solve_stable(C, a, b, options)
+    if status == FAILED:
+        return np.nan, FAILED
+    value = plan_value(pair, options.epsilon, options.value == TRANSPORT)
     if not abs(value) < np.inf:
         return np.nan, FAILED
     return value, status
