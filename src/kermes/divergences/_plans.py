@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+from ..core import status
 from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
 from ._network_simplex import transport
