@@ -9,9 +9,9 @@ import numpy as np
 from ..core import ragged
 from ._output import say
 
-#: Coordinates whose standard stds differ by more than this factor should be standardised.
+#: Coordinates whose standard deviations differ by more than this factor should be standardised.
 UNEQUAL = 10.0
-STANDARDIZE = "The coordinates have very different standard stds: --standardize, unless their units are the same."
+STANDARDIZE = "The coordinates have very different standard deviations: --standardize, unless their units are the same."
 
 
 def say_hints(data: Any, reading: Any) -> None:
