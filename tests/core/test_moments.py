@@ -17,7 +17,7 @@ def moments(n, d, seed=0):
 def test_half_log_det_of_means(d):
     means, C = moments(5, d)
     other_means, D = moments(4, d, seed=1)
-    A, B = Moments(means, C, np.zeros(5)), Moments(other_means, D, np.zeros(4))
+    A, B = Moments(means, 0 * means, C, np.zeros(5)), Moments(other_means, 0 * other_means, D, np.zeros(4))
     rows, cols = np.array([3, 0, 4]), np.array([1, 2, 0])
     expected = np.zeros((3, 3))
     for i, row in enumerate(rows):

@@ -18,6 +18,7 @@ import numpy as np
 from .cholesky import factor, forward, pad
 from .generalized_variance import HALF, extend, place_atoms, start_row, workspace
 from .jit import tile_core
+from .moments import gap_of_means
 from .points import longest, padded
 
 
@@ -59,14 +60,15 @@ def moments_tile(A, rows, B, cols, triangle, out):
     side = padded(size)
     L, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
     for i in range(len(rows)):
-        m, C = A.means[rows[i]], A.covariances[rows[i]]
+        C = A.covariances[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            n, D = B.means[cols[j]], B.covariances[cols[j]]
+            D = B.covariances[cols[j]]
+            gap_of_means(A, rows[i], B, cols[j], gap)
             for a in range(size):
                 for b in range(a + 1):
                     L[a, b] = 0.5 * (C[a, b] + D[a, b])
                 L[a, a] += 1.0
-                gap[a] = m[a] - n[a]
+                gap[a] *= A.scale
             pad(L, size, side)
             log_det = factor(L, inverse, 0, side)
             square = forward(L, inverse, 0, size, gap)

@@ -9,13 +9,15 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from .centred_atoms import CentredAtoms, centred_block
 from .jit import tile_core
+from .moments import gap_of_means
 from .points import longest
 
 
 class Packed(NamedTuple):
-    """Means (n, r), and H = Sigma + ridge I and its inverse: lower triangles, off the diagonal times sqrt 2."""
+    """Means + tails (n, r), and H = Sigma + ridge I and its inverse: lower triangles, off the diagonal times sqrt 2."""
 
     means: FloatArray
+    tails: FloatArray
     matrices: FloatArray
     inverses: FloatArray
 
@@ -101,12 +103,12 @@ def features_tile(A, rows, B, cols, triangle, out):
     outer, delta = np.empty(A.matrices.shape[1]), np.empty(r)
     root = np.sqrt(2.0)
     for i in range(len(rows)):
-        h, p, m = A.matrices[rows[i]], A.inverses[rows[i]], A.means[rows[i]]
+        h, p = A.matrices[rows[i]], A.inverses[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            k, q, other = B.matrices[cols[j]], B.inverses[cols[j]], B.means[cols[j]]
+            k, q = B.matrices[cols[j]], B.inverses[cols[j]]
+            gap_of_means(A, rows[i], B, cols[j], delta)
             place = 0
             for a in range(r):
-                delta[a] = m[a] - other[a]
                 for b in range(a):
                     outer[place + b] = root * delta[a] * delta[b]
                 outer[place + a] = delta[a] * delta[a]

@@ -14,6 +14,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from .centred_atoms import centred_block
 from .jit import tile_core
+from .moments import gap_of_means
 from .points import longest, padded
 from .status import OK, UNCONVERGED
 
@@ -25,9 +26,10 @@ SWEEPS = 40
 
 
 class CovarianceFactors(NamedTuple):
-    """Means (n, r), traces, and factors of the covariances, S = F'F: rows offsets[i] to offsets[i + 1] of F."""
+    """Means + tails (n, r), traces, and factors of the covariances, S = F'F: rows offsets[i] to offsets[i + 1] of F."""
 
     means: FloatArray
+    tails: FloatArray
     traces: FloatArray
     factors: FloatArray
     offsets: IndexArray
@@ -107,16 +109,15 @@ def inner_products(A, i, B, j, V):
 def features_tile(A, rows, B, cols, triangle, out, status):
     """out[i, j] = |m - m'|^2 + tr S + tr S' - 2 |F G'|_* from explicit ``CovarianceFactors``."""
     side = max(longest(A.offsets, rows), longest(B.offsets, cols)) + 3
-    V, squares = np.zeros((side, side)), np.empty(side)
+    V, squares, delta = np.zeros((side, side)), np.empty(side), np.empty(A.means.shape[1])
     for i in range(len(rows)):
         row = rows[i]
         p = A.offsets[row + 1] - A.offsets[row]
         for j in range(i + 1 if triangle else 0, len(cols)):
             col = cols[j]
             q = B.offsets[col + 1] - B.offsets[col]
-            gap = 0.0
-            for k in range(A.means.shape[1]):
-                gap += (A.means[row, k] - B.means[col, k]) ** 2
+            gap_of_means(A, row, B, col, delta)
+            gap = dot(delta, delta, len(delta))
             if p <= q:  # the smaller side are the rows to rotate
                 inner_products(A, row, B, col, V)
             else:

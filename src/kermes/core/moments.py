@@ -12,16 +12,21 @@ import numpy as np
 
 from .._typing import FloatArray
 from .cholesky import factor, pad
-from .jit import tile_core
+from .jit import strict_core, tile_core
 from .points import padded
 
 
 class Moments(NamedTuple):
-    """Means (n, d), covariances (n, d, d) and h (n,), a multiple of the log-determinant."""
+    """Means + tails (n, d), covariances (n, d, d) and h (n,), a multiple of the log-determinant.
+
+    Tails are what rounding took from the means; ``scale`` times the means are in the units of the covariances.
+    """
 
     means: FloatArray
+    tails: FloatArray
     covariances: FloatArray
     values: FloatArray
+    scale: float = 1.0
 
 
 class Marginals(NamedTuple):
@@ -30,6 +35,13 @@ class Marginals(NamedTuple):
     means: FloatArray
     spreads: FloatArray
     values: FloatArray
+
+
+@strict_core
+def gap_of_means(A, i, B, j, out):
+    """Fill out = m - m' for the means of measure i of A and j of B, with their tails; sums must not be reordered."""
+    for k in range(A.means.shape[1]):
+        out[k] = (A.means[i, k] - B.means[j, k]) + (A.tails[i, k] - B.tails[j, k])
 
 
 @tile_core
@@ -54,11 +66,12 @@ def half_log_det_means(ridge, A, rows, B, cols, triangle, out):
     side = padded(size)
     L, inverse, gap = np.empty((side, side)), np.empty(side), np.empty(size)
     for i in range(len(rows)):
-        m, C = A.means[rows[i]], A.covariances[rows[i]]
+        C = A.covariances[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            n, D = B.means[cols[j]], B.covariances[cols[j]]
+            D = B.covariances[cols[j]]
+            gap_of_means(A, rows[i], B, cols[j], gap)
             for a in range(size):
-                gap[a] = 0.5 * (m[a] - n[a])
+                gap[a] *= 0.5 * A.scale
             for a in range(size):
                 target, c, d = L[a], C[a], D[a]
                 for b in range(a + 1):

@@ -17,8 +17,8 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
     """Return |a[rows[i]] - b[cols[j]]|^2: by differences if narrow, by one matrix product if wide.
 
     |x|^2 + |y|^2 - 2 <x, y> cancels when x and y are close compared with their norms. Both are moved by
-    the mean of y first (distances do not change), and what still cancels is computed by differences, so
-    that the relative error stays below 1e-12.
+    the mean of y first (distances do not change), and what still cancels is computed by differences of what was given,
+    so that the relative error stays below 1e-12, whatever else is in the tile.
     """
     if a.shape[1] < WIDE:
         out = np.zeros((len(rows), len(cols)))
@@ -32,19 +32,21 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
     out = x_norms[:, None] + y_norms[None]
     limit = CANCELLED * out
     out -= 2.0 * (x @ y.T)
-    refine(x, y, limit, out)
+    refine(a, rows, b, cols, limit, out)
     return np.asarray(out)
 
 
 @tile_core
-def refine(x, y, limit, out):
-    """Compute out[i, j] = |x_i - y_j|^2 again wherever it is below limit[i, j]."""
+def refine(a, rows, b, cols, limit, out):
+    """Compute out[i, j] = |a[rows[i]] - b[cols[j]]|^2 again wherever it is below limit[i, j]."""
     for i in range(out.shape[0]):
+        x = a[rows[i]]
         for j in range(out.shape[1]):
             if out[i, j] < limit[i, j]:
+                y = b[cols[j]]
                 total = 0.0
-                for k in range(x.shape[1]):
-                    total += (x[i, k] - y[j, k]) * (x[i, k] - y[j, k])
+                for k in range(len(x)):
+                    total += (x[k] - y[k]) * (x[k] - y[k])
                 out[i, j] = total
 
 

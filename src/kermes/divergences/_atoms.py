@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..ground import PointKernel
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Bytes of the factors kept for all measures; beyond that each is computed again where it is needed.
 FACTOR_BYTES = 1 << 28
+#: Largest k(x, x) in units of the ridge: rounding of kernel values then changes d^2 by less than 1e-3 of itself.
+DETERMINED = 2e12
 
 
 class KernelTable(NamedTuple):
@@ -90,7 +92,7 @@ class KernelSource:
             return self.table.values[np.ix_(ids, ids)]
         return self.ground(atoms.coordinates[:, start:stop].T)
 
-    def diagonal(self, atoms: Atoms) -> FloatArray:
+    def diagonal(self, atoms: Atoms | CentredAtoms) -> FloatArray:
         """Return k(x, x) of each atom."""
         if self.table is not None:
             return np.asarray(self.table.values.diagonal()[atoms.ids])
@@ -110,8 +112,17 @@ def centred_atoms(source: KernelSource, X: Measures) -> CentredAtoms:
     return CentredAtoms(*atoms, norms, np.maximum(traces, 0.0))
 
 
+def undetermined(source: KernelSource, atoms: Atoms | CentredAtoms, ridge: float) -> AnyArray:
+    """Return for each measure whether its kernel values dwarf the ridge so much that rounding decides."""
+    largest = np.maximum.reduceat(source.diagonal(atoms), atoms.offsets[:-1])
+    return np.asarray(~(largest <= DETERMINED * ridge))
+
+
 def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:
-    """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit."""
+    """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit.
+
+    What is undetermined is nan, so that the engine refuses it.
+    """
     from ..core import generalized_variance as core
     from ..core.points import padded
 
@@ -125,6 +136,7 @@ def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: flo
         ridge, atoms.coordinates, atoms.ids, np.sqrt(atoms.weights / ridge), atoms.offsets, kept, places,
         np.zeros(area), np.empty(length), np.empty(length), np.empty((len(X), 2)), np.empty(len(X)),
     )  # fmt: skip
+    factors.scales[np.repeat(undetermined(source, atoms, ridge), np.diff(atoms.offsets))] = np.nan
     for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):
         core.prepare(source.core, factors, rows)
     return factors

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._typing import FloatArray
-from ..ground import Linear, PointKernel
+from .._typing import FloatArray, IndexArray
+from ..ground import Linear, PointKernel, Polynomial
 from ..measures import Measures
 from ._base import batches
-
-if TYPE_CHECKING:
-    from ..core.moments import Moments
 
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
@@ -35,29 +34,70 @@ class Features(Protocol):
     def rank(self) -> int:
         """Number of features."""
 
+    @property
+    def rounding(self) -> float:
+        """Relative error of a feature."""
+
     def __call__(self, points: FloatArray) -> FloatArray:
         """Return the features (n, rank) of points (n, d)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Coordinates:
-    """The features of the linear ground: coordinates less a centre, since distances do not change."""
+    """The features of the linear ground: the coordinates themselves."""
 
-    centre: FloatArray
+    rank: int
+    rounding: float = 0.0
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Return the features (n, rank) of points (n, d)."""
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class Monomials:
+    """The features of a polynomial ground, exact: monomials x^a times the roots of their coefficients in the kernel.
+
+    A feature has the relative accuracy of its own value, while a kernel value, the sum of their products, has that of
+    its largest term.
+    """
+
+    exponents: IndexArray
+    scales: FloatArray
+    rounding: float = 4e-16
 
     @classmethod
-    def about_mean(cls, X: Measures) -> Coordinates:
-        """Move points to the centre of the measures."""
-        return cls(X.expectation(X.points).mean(axis=0))
+    def of(cls, ground: Polynomial, dim: int) -> Monomials:
+        """Expand (gamma <x, y> + coef0)^degree by the multinomial theorem."""
+        picks = combinations_with_replacement(range(dim + 1), ground.degree)
+        counts = np.array([np.bincount(pick, minlength=dim + 1) for pick in picks])  # the last is of coef0
+        counts = counts if ground.coef0 > 0 else counts[counts[:, -1] == 0]
+        ways = [factorial(ground.degree) // prod(map(factorial, row)) for row in counts.tolist()]
+        coefficients = ways * ground.coef0 ** counts[:, -1] * ground.gamma ** counts[:, :-1].sum(axis=1)
+        return cls(counts[:, :-1], np.sqrt(coefficients))
 
     @property
     def rank(self) -> int:
         """Number of features."""
-        return len(self.centre)
+        return len(self.scales)
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Return the features (n, rank) of points (n, d)."""
-        return points - self.centre
+        values = np.tile(self.scales, (len(points), 1))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
+            for axis, exponents in enumerate(self.exponents.T):
+                powers = points[:, [axis]] ** np.arange(exponents.max() + 1)
+                values *= powers[:, exponents]
+        return values
+
+
+def exact_features(ground: PointKernel, dim: int, largest: float) -> Coordinates | Monomials | None:
+    """Return features without an error of their own, if the ground has at most ``largest``."""
+    if isinstance(ground, Linear):
+        return Coordinates(dim) if dim <= largest else None
+    if isinstance(ground, Polynomial) and comb(dim + ground.degree, ground.degree) <= largest:
+        return Monomials.of(ground, dim)
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +107,7 @@ class FeatureMap:
     ground: PointKernel
     pivots: FloatArray
     factor: FloatArray
+    rounding: float = 0.0
 
     @property
     def rank(self) -> int:
@@ -123,11 +164,13 @@ def _pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float,
 
 def explicit_features(
     ground: PointKernel, X: Measures, Y: Measures, tolerance: float, largest: float, entries: Callable[[int], float]
-) -> Coordinates | FeatureMap | None:
+) -> Coordinates | Monomials | FeatureMap | None:
     """Return features of a rank of at most ``largest``, if ``entries(rank)`` numbers per run fit the memory."""
+    exact = exact_features(ground, X.dim, largest)
+    if exact is not None and 8 * entries(exact.rank) <= PREPARED_BYTES:
+        return exact
     if isinstance(ground, Linear):
-        fits = X.dim <= largest and 8 * entries(X.dim) <= PREPARED_BYTES
-        return Coordinates.about_mean(X) if fits else None
+        return None
     while largest >= 1 and 8 * entries(int(largest)) > PREPARED_BYTES:
         largest *= 0.9
     return feature_map(ground, pooled_points(X, Y), tolerance, int(largest))
@@ -138,10 +181,38 @@ def pooled_points(X: Measures, Y: Measures) -> FloatArray:
     return X.points if X is Y else np.concatenate([X.points, Y.points])
 
 
-def centred_features(
-    X: Measures, features: Callable[[FloatArray], FloatArray]
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield for each measure the mean of its features, (r,), and the factor F (n_i, r) of their covariance F'F.
+def smallest_scale(ground: PointKernel, X: Measures, Y: Measures) -> float:
+    """Return the largest k(x, x) of the measure for which it is smallest: errors must be small for each measure."""
+    return min(float(np.maximum.reduceat(ground.diagonal(Z.points), Z.offsets[:-1]).min()) for Z in (X, Y))
+
+
+class Centred(NamedTuple):
+    """The mean of the features of a measure, ``mean + tail``, and the factor F (n_i, r) of their covariance F'F.
+
+    ``tail`` is what does not fit into a double precision mean, so that the difference of two means is exact up to
+    rounding of the difference, wherever the measures are. ``rounding`` bounds the error of the features.
+    """
+
+    mean: FloatArray
+    tail: FloatArray
+    factor: FloatArray
+    rounding: float = 0.0
+
+    @classmethod
+    def of(cls, values: FloatArray, weights: FloatArray, error: float) -> Centred:
+        """Centre the features about their first row, then about their mean: nothing cancels."""
+        rounding = error * float(np.abs(values).max()) if error else 0.0
+        anchor = values[0]
+        values = values - anchor
+        shift = weights @ values
+        mean = anchor + shift
+        part = mean - anchor
+        tail = (anchor - (mean - part)) + (shift - part)  # of the sum, exactly (Knuth's TwoSum)
+        return cls(mean, tail, (values - shift) * np.sqrt(weights[:, None]), rounding)
+
+
+def centred_features(X: Measures, features: Features) -> Iterator[Centred]:
+    """Yield for each measure the mean of its features and the factor of their covariance.
 
     Features are computed for some thousand atoms at a time: one call per measure would take longer than the rest.
     """
@@ -150,27 +221,17 @@ def centred_features(
         start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
         values = features(X.points[start:stop])
         for i in rows:
-            own = values[X.offsets[i] - start : X.offsets[i + 1] - start]
-            w = weights[X.offsets[i] : X.offsets[i + 1]]
-            mean = w @ own
-            yield mean, (own - mean) * np.sqrt(w[:, None])
+            own = slice(X.offsets[i], X.offsets[i + 1])
+            with np.errstate(over="ignore", invalid="ignore"):
+                item = Centred.of(values[own.start - start : own.stop - start], weights[own], features.rounding)
+            yield item
 
 
-def moments(X: Measures, features: Callable[[FloatArray], FloatArray], rank: int) -> tuple[FloatArray, FloatArray]:
-    """Return means (n, rank) and covariances (n, rank, rank) of the features of each measure."""
-    means, covariances = np.empty((len(X), rank)), np.empty((len(X), rank, rank))
-    for i, (mean, factor) in enumerate(centred_features(X, features)):
-        means[i] = mean
-        np.matmul(factor.T, factor, out=covariances[i])
-    return means, covariances
-
-
-def scaled_moments(X: Measures, features: Features, ridge: float) -> Moments:
-    """Return the moments in units of the ridge, m / sqrt(ridge) and S / ridge, and h = log det(I + S / ridge) / 2."""
-    from ..core.moments import Moments, half_log_dets
-
-    scale = 1 / np.sqrt(ridge)
-    means, covariances = moments(X, lambda points: scale * features(points), features.rank)
-    values = np.empty(len(X))
-    half_log_dets(covariances, 1.0, values)
-    return Moments(means, covariances, values)
+def moments(centred: Iterable[Centred], n: int, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return means (n, rank), their tails, and covariances (n, rank, rank) of the features of n measures."""
+    means, tails, covariances = np.empty((n, rank)), np.empty((n, rank)), np.empty((n, rank, rank))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
+        for i, (mean, tail, factor, _) in enumerate(centred):
+            means[i], tails[i] = mean, tail
+            np.matmul(factor.T, factor, out=covariances[i])
+    return means, tails, covariances

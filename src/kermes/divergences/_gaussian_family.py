@@ -11,7 +11,7 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
-from ._features import moments
+from ._features import Coordinates, centred_features, moments
 from ._jensen import Jensen, JensenRoute
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ class _Full(JensenRoute):
     def prepare(self, X: Measures) -> Moments:
         from ..core.moments import Moments, half_log_dets
 
-        means, _ = _marginals(X)
-        _, covariances = moments(X, lambda points: points, X.dim)
+        _marginals(X)
+        means, tails, covariances = moments(centred_features(X, Coordinates(X.dim)), len(X), X.dim)
         _check_rank(X, covariances)
         values = np.empty(len(X))
         half_log_dets(covariances, 0.0, values)
-        return Moments(means, covariances, self._entropies(values, X.dim))
+        return Moments(means, tails, covariances, self._entropies(values, X.dim))
 
     def values(self, A: Moments) -> FloatArray:
         return A.values

@@ -14,7 +14,7 @@ from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms
 from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._features import Features, centred_features, explicit_features
+from ._features import Features, centred_features, explicit_features, smallest_scale
 
 if TYPE_CHECKING:
     from ..core.centred_atoms import CentredAtoms
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianWasserstein"]
 
-#: Largest error of a kernel value in explicit features, relative to the largest k(x, x).
+#: Largest error of a kernel value in explicit features, relative to the largest k(x, x) of every measure.
 FEATURE_ERROR = 1e-13
 #: Features up to which they are worth it even if measures have fewer atoms.
 FEW_FEATURES = 64
@@ -73,14 +73,17 @@ class FeaturesRoute(_FactorsRoute):
         """Factorise by the singular values of the centred features, never of their squares."""
         from ..core.gaussian_wasserstein import CovarianceFactors
 
-        means, traces, factors = np.empty((len(X), self.features.rank)), np.empty(len(X)), []
-        for i, (mean, factor) in enumerate(centred_features(X, self.features)):
+        shape = len(X), self.features.rank
+        means, tails, traces, factors = np.empty(shape), np.empty(shape), np.empty(len(X)), []
+        for i, (mean, tail, factor, _) in enumerate(centred_features(X, self.features)):
+            if not np.isfinite(factor).all():  # the features overflow: no pair with this measure has a value
+                mean, factor = np.full_like(mean, np.nan), np.zeros_like(factor[:1])
             _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
             kept = sizes > NEGLIGIBLE * sizes[0]
-            means[i], traces[i] = mean, (sizes**2).sum()
+            means[i], tails[i], traces[i] = mean, tail, (sizes**2).sum()
             factors.append(sizes[kept, None] * axes[kept])
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
-        return CovarianceFactors(means, traces, np.concatenate(factors), offsets)
+        return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
 
     def fill(
         self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
@@ -93,7 +96,8 @@ class FeaturesRoute(_FactorsRoute):
     def products(self, A: CovarianceFactors, B: CovarianceFactors, row: int, col: int) -> tuple[FloatArray, float]:
         """Return the inner products of two factors, and the squared distance of the means."""
         F, G = A.factors[A.offsets[row] : A.offsets[row + 1]], B.factors[B.offsets[col] : B.offsets[col + 1]]
-        return F @ G.T, float(((A.means[row] - B.means[col]) ** 2).sum())
+        gap = (A.means[row] - B.means[col]) + (A.tails[row] - B.tails[col])
+        return F @ G.T, float((gap**2).sum())
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Some sweeps of rotations over the smaller factor."""
@@ -154,10 +158,13 @@ class GaussianWasserstein(Divergence):
     defined for singular covariances, which are the normal case. *Returned*: d. *Metric*: on Gaussians; between
     measures with a characteristic ground, since means in feature space tell all measures apart; otherwise a
     pseudometric. *Negative type*: unknown; for the linear ground on the line d is the distance of (mean, standard
-    deviation), and d^2 is conditionally negative definite. d^2 below 1e-14 of the traces is rounding.
+    deviation), and d^2 is conditionally negative definite. Rounding changes d^2 by less than 1e-13 of the
+    traces and of :math:`|m - m'|^2` of the pair itself, for a point kernel of the largest k(x, x) of its two measures,
+    whatever other measures there are.
 
     *Cost*: with r features and p <= min(atoms, r), :math:`O(p^2 r)` per pair. Features are the coordinates, or an
-    explicit map of the point kernel whose error is below 1e-13; if its rank is too high, the singular values of an
+    explicit map of the point kernel: monomials of a polynomial one, exact, or a map whose error is below 1e-13 of
+    k(x, x); if its rank is too high, the singular values of an
     :math:`n_i \times n_j` matrix of centred kernel values.
 
     Examples
@@ -186,7 +193,7 @@ class GaussianWasserstein(Divergence):
 
     def route(self, X: Measures, Y: Measures) -> Route:
         """Take explicit features, or the atoms if these are fewer."""
-        scale = max(float(self.ground.diagonal(X.points).max()), float(self.ground.diagonal(Y.points).max()))
+        scale = smallest_scale(self.ground, X, Y)
         largest = np.inf if isinstance(self.ground, Linear) else max(FEW_FEATURES, 2 * X.sizes.mean())
         sizes = np.concatenate([X.sizes, Y.sizes])
 

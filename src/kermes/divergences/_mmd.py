@@ -12,6 +12,7 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource
 from ._base import Claims, Divergence, Route, Tile, batches, empty_tile
+from ._features import Features, exact_features
 from ._support import dense_rows
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["MMD"]
 
 #: Points of a shared support up to which its kernel matrix is factorised (0.3 s for 1000).
 LARGEST_SUPPORT = 1024
+#: Ratio of the largest and the smallest k(x, x) from which a common factor of the kernel matrix is not accurate enough.
+UNEVEN = 100.0
 
 
 class _Embeddings(Route):
@@ -31,11 +34,8 @@ class _Embeddings(Route):
         return 4.0 * _point_pairs(X, Y)
 
 
-class _Means(_Embeddings):
-    """Finite-dimensional embeddings, (n, r), whose distances are Euclidean: the means, for the linear kernel."""
-
-    def prepare(self, X: Measures) -> FloatArray:
-        return X.expectation(X.points)
+class _Vectors(_Embeddings):
+    """Finite-dimensional embeddings, (n, r), whose distances are Euclidean."""
 
     def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core import vectors
@@ -44,7 +44,17 @@ class _Means(_Embeddings):
 
 
 @dataclass(frozen=True, eq=False)
-class _OnSupport(_Means):
+class _Means(_Vectors):
+    """The means of exact features: of the coordinates, or of monomials."""
+
+    features: Features
+
+    def prepare(self, X: Measures) -> FloatArray:
+        return X.expectation(self.features(X.points))
+
+
+@dataclass(frozen=True, eq=False)
+class _OnSupport(_Vectors):
     """Embeddings by a factor F of the kernel matrix K = F F' of a shared support."""
 
     factor: FloatArray
@@ -82,6 +92,12 @@ class _OnAtoms(_Embeddings):
         return Tile(out)
 
 
+def _even(ground: PointKernel, points: FloatArray) -> bool:
+    """Return whether no point has so large a k(x, x) that rounding of its values would swamp those of others."""
+    diagonal = ground.diagonal(points)
+    return bool(diagonal.max() <= UNEVEN * diagonal.min())
+
+
 def _point_pairs(X: Measures, Y: Measures) -> float:
     return float(X.sizes.mean() * Y.sizes.mean())
 
@@ -105,9 +121,9 @@ class MMD(Divergence):
     -----
     *Returned*: d. *Metric*: for a characteristic kernel (Gaussian, Laplacian); otherwise a
     pseudometric. *Negative type*: d^2 is conditionally negative definite (a Hilbert space norm).
-    *Cost*: :math:`O(n_i n_j)` per pair; :math:`O(dim)` for the linear kernel, and :math:`O(m)` on a shared
-    support of m points, where the kernel matrix is factorised once. Elsewhere values below 1e-8 of the
-    embedding norm are rounding.
+    *Cost*: :math:`O(n_i n_j)` per pair; :math:`O(r)` for the linear kernel and for a polynomial one of r monomials,
+    whose values are exact up to 1e-15 of the embedding norm; and :math:`O(m)` on a shared support of m points, where
+    the kernel matrix is factorised once. Elsewhere values below 1e-8 of the embedding norm are rounding.
 
     Examples
     --------
@@ -129,12 +145,14 @@ class MMD(Divergence):
 
     def route(self, X: Measures, Y: Measures) -> Route:
         """Return embeddings of finite dimension where they are cheaper than kernel values between atoms."""
-        if isinstance(self.ground, Linear):
-            return _Means()
+        linear = isinstance(self.ground, Linear)
+        features = exact_features(self.ground, X.dim, np.inf if linear else min(LARGEST_SUPPORT, _point_pairs(X, Y)))
+        if features is not None:
+            return _Means(features)
         if X.shares_support(Y):
             assert X.support is not None
             m = len(X.support.points)
             # m differences against n_i n_j kernel values per pair; the factorisation costs about m^3.
-            if m <= min(LARGEST_SUPPORT, _point_pairs(X, Y)):
+            if m <= min(LARGEST_SUPPORT, _point_pairs(X, Y)) and _even(self.ground, X.support.points):
                 return _OnSupport.of(self.ground, X.support.points)
         return _OnAtoms(KernelSource.of(self.ground, X, Y))
