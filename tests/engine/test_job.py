@@ -1,9 +1,15 @@
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+import pytest
 from numpy.testing import assert_array_equal
 
-from kermes import Measures, divergences
+from kermes import Engine, Measures, divergences, pairwise
+from kermes.divergences import Claims, Divergence, Tile
 from kermes.engine._job import Job
 from kermes.engine._tiling import Batch, Block
+from kermes.exceptions import InvalidParameterError, NumericalError
 
 X = Measures.from_samples([[float(i)] for i in range(12)])
 BLOCK = Block(np.arange(12), np.arange(12), True)
@@ -23,3 +29,49 @@ def test_a_batch_stops_between_two_tiles():
     job, done = Job.prepare(divergences.Wasserstein(p=1), X, X), []
     assert job.evaluate(Batch(BLOCK, (4, 4)), done.append, lambda: len(done) == 2) is None
     assert done == [6, 16]
+
+
+@dataclass(frozen=True)
+class Table(Divergence):
+    """Values that are given; tiles are views of the table where they can be."""
+
+    values: Any
+
+    def claims(self, dim):
+        return Claims(None, None, "unknown")
+
+    def prepare(self, X):
+        return np.array(self.values)
+
+    def tile(self, A, B, rows, cols, triangle):
+        return Tile(A[rows[0] : rows[-1] + 1, cols[0] : cols[-1] + 1])
+
+
+def distances(values, Y=None):
+    return pairwise(X[:2], Y, divergence=Table(values), engine=Engine(memo=False), squared=True)
+
+
+def test_a_negative_value_of_a_divergence_of_ones_own_is_an_error_that_names_it():
+    with pytest.raises(NumericalError, match=r"Table\(.* is negative, -5, for measures 0 and 1 .* at least 0"):
+        distances(((0.0, -5.0), (-5.0, 0.0)))
+    assert_array_equal(distances(((0.0, -1e-12), (-1e-12, 0.0))), 0.0)  # rounding
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (((0.0, np.nan), (np.nan, 0.0)), NumericalError, "no finite value for measures 0 and 1"),
+        (((0.0, 1j), (1j, 0.0)), InvalidParameterError, "Table.tile must return real numbers; got values of type comp"),
+    ],
+)
+def test_what_a_divergence_of_ones_own_returns_is_checked(values, error, message):
+    with pytest.raises(error, match=message):
+        distances(values)
+
+
+def test_what_a_divergence_has_prepared_is_not_written_to():
+    values = np.array([[7.0, 1.0], [1.0, 7.0]])
+    job = Job.prepare(Table(values), X[:2], X[:2], same_rows=True)
+    job.distances(np.arange(2), np.arange(2))
+    assert_array_equal(job.A, values)
+    assert_array_equal(distances(((0, 4), (4, 0))), [[0.0, 4.0], [4.0, 0.0]])  # integers

@@ -20,6 +20,9 @@ from ._scale import Scale
 
 __all__ = ["Job", "check", "pair_work"]
 
+#: Of a divergence of one's own: what counts as rounding, relative to 1 and to the largest value of a tile.
+ROUNDING = 1e-9
+
 #: Values, status and errors of a tile, as :class:`~kermes.divergences.Tile` has them.
 _Parts = tuple[FloatArray, StatusArray, FloatArray | None]
 
@@ -114,7 +117,18 @@ class Job:
         if triangle:  # the rest may be anything
             values, status = np.triu(values, 1), np.triu(status, 1)
         self._refuse_failed(values, status, rows, cols)
+        if _is_foreign(self.divergence) and not self.divergence.signed:
+            self._refuse_negative(values, rows, cols)
         return values, status, error
+
+    def _refuse_negative(self, values: FloatArray, rows: IndexArray, cols: IndexArray) -> None:
+        if values.size and values.min() < -ROUNDING * max(1.0, float(np.abs(values).max())):
+            i, j = np.unravel_index(int(values.argmin()), values.shape)
+            raise NumericalError(
+                f"{self.divergence!r} is negative, {values[i, j]:.3g}, for measures {self.rows[rows[i]]} and "
+                f"{self.cols[cols[j]]} (rows of the collections they were sliced from). Its "
+                "tiles must hold d**power of at least 0; define `signed` as True if values below 0 are meant."
+            )
 
     def _refuse_failed(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
         failed = ~np.isfinite(values) | (status == codes.FAILED)
@@ -140,8 +154,21 @@ def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Pa
             f"{name}.estimates_error must be True if its tiles bring errors, and False if not; got "
             f"{divergence.estimates_error}."
         )
-    status = np.zeros(shape, dtype=np.uint8) if answer.status is None else answer.status
-    return answer.values, status, answer.error
+    if np.asarray(answer.values).dtype.kind not in "fiub":
+        raise InvalidParameterError(
+            f"{name}.tile must return real numbers; got values of type {np.asarray(answer.values).dtype}."
+        )
+    status = np.zeros(shape, dtype=np.uint8) if answer.status is None else np.asarray(answer.status, dtype=np.uint8)
+    if not _is_foreign(divergence):
+        return answer.values, status, answer.error
+    # Copies, which may be written to: what came back may be part of what the divergence has prepared.
+    error = None if answer.error is None else np.array(answer.error, dtype=np.float64)
+    return np.array(answer.values, dtype=np.float64), status, error
+
+
+def _is_foreign(divergence: Divergence) -> bool:
+    """Whether a divergence is not one of ours, so that its tiles have to be looked at."""
+    return type(divergence).__module__.split(".")[0] != __name__.split(".")[0]
 
 
 def _mirror(values: Any) -> Any:
