@@ -14,7 +14,7 @@ from ..measures import Measures
 from ._atoms import KernelSource, factorise
 from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import PREPARED_BYTES, Coordinates, Features, exact_features
-from ._thin import STEEP, Scaled, bhattacharyya_row, fill, steep_pairs
+from ._thin import Scaled, bhattacharyya_row, fill, steep_pairs
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
@@ -23,6 +23,8 @@ __all__ = ["Bhattacharyya"]
 
 #: Multiplications of a matrix product done in the time of one elementary operation, in which the engine counts work.
 FUSED = 8.0
+#: Traces of covariances in units of the ridge up to which Cholesky factors give d^2 to 1e-9.
+STEEP = 1e4
 
 
 @dataclass(frozen=True, eq=False)

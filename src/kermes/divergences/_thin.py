@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..core.moments import Moments
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
-STEEP = 1e6
+STEEP = 1e7
 #: Relative error of a singular value, in parts of the largest.
 ROUNDING = 1e-15
 #: Largest relative error of a regularised variance; beyond it rounding decides and no value is returned.
@@ -121,7 +121,8 @@ def half_log_det_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
 def bhattacharyya_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
     """Return -ln int sqrt(p q) of measure i of A and each of ``cols`` of B."""
     log_dets, form = pooled_row(A, i, B, cols)
-    return np.asarray(0.5 * (log_dets - A.half_log_dets[i] - B.half_log_dets[cols]) + 0.125 * form)
+    own = 0.5 * (_log_dets(A.spreads[i]) + _log_dets(B.spreads[cols]))
+    return np.asarray(0.5 * (log_dets - own) + 0.125 * form)
 
 
 def _determined(spreads: FloatArray, rank: int, rounding: float) -> bool:
@@ -157,7 +158,7 @@ def _form(axes: FloatArray, roots: FloatArray, delta: FloatArray) -> FloatArray:
 def steep_pairs(A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool, limit: float) -> AnyArray:
     """Return which pairs have covariances, in units of the ridge, whose traces add up to more than ``limit``."""
     with np.errstate(over="ignore"):
-        steep = ~(A.traces[rows][:, None] + B.traces[cols][None] <= limit)
+        steep = ~(_squares(A.spreads[rows])[:, None] + _squares(B.spreads[cols])[None] <= limit)
     return np.asarray(np.triu(steep, 1) if triangle else steep)
 
 
