@@ -220,6 +220,9 @@ class Measures:
         The order of atoms, repeated atoms, the sign of 0 and the total mass do not matter; probabilities are compared
         up to 1e-12 of their value, which is rounding.
         """
+        if other._packed is self._packed:
+            (numbers,) = twin_numbers(self._packed)
+            return numbers, numbers
         left, right = twin_numbers(self._packed, other._packed)
         return left, right
 

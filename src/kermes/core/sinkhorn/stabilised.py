@@ -145,15 +145,14 @@ def run_stage(pair, eps, tol, max_iter):
             error = mark = np.inf
         elif it % WINDOW == 0:
             theta, cap, mark = adapt(theta, cap, mark, error)
-    if status != OK:
-        _, columns = step(block, 0.0)
-        if not in_range(block):  # a sum vanished, or nearly: begin with rows that are exact
-            absorb(pair, eps)
-            log_rows(pair.cost, pair.loga, pair.f, pair.g, eps)
-            fill_kernel(block.gibbs.kernel, pair.cost, pair.f, pair.g, eps)
-            _, columns = step(block, 0.0)
-        if columns <= tol:
-            status = OK
+    for _ in range(0 if status == OK else 2):
+        columns = step(block, 0.0)[1]
+        status = OK if columns <= tol else UNCONVERGED
+        if in_range(block):
+            break
+        absorb(pair, eps)  # a sum vanished, or nearly: begin again with rows that are exact
+        log_rows(pair.cost, pair.loga, pair.f, pair.g, eps)
+        fill_kernel(block.gibbs.kernel, pair.cost, pair.f, pair.g, eps)
     return status
 
 
@@ -182,12 +181,14 @@ def solve_stable(C, a, b, options):
     stage = max(eps, 0.5 * top)
     if not top < np.inf:
         return pair, FAILED
-    while stage > eps:
-        run_stage(pair, stage, STAGE_TOL, min(STAGE_ITER, max_iter))
+    while True:  # one call of `run_stage`: it is compiled once
+        last = stage <= eps
+        status = run_stage(pair, stage, tol if last else STAGE_TOL, max_iter if last else min(STAGE_ITER, max_iter))
+        if last:
+            return pair, status
         fold(rows.scaling, pair.f, stage)
         fold(columns.scaling, pair.g, stage)
         stage = max(eps, 0.25 * stage)
-    return pair, run_stage(pair, eps, tol, max_iter)
 
 
 @strict_core
