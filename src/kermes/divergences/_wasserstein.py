@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,11 @@ from ._support import (
 )
 
 __all__ = ["Wasserstein"]
+
+#: Mass by which measures differ that may be the rounding of their weights.
+LIGHT = 1e-13
+#: Weights that differ by less than this fraction are equal.
+SAME = 8 * float(np.finfo(np.float64).eps)
 
 
 class _Exact(Route):
@@ -174,17 +179,38 @@ class _NetworkSimplex(_Exact):
 
 
 @dataclass(frozen=True, eq=False)
-class _Root(_Exact):
-    """W_p from a route whose tiles are W_p^p."""
+class _Simplex(_Exact):
+    """W_p (W_2^2 for p = 2) from a route whose tiles are W_p^p in units of ``unit``; underflow is not distance 0."""
 
     inner: _NetworkSimplex
+    unit: float
+
+    @classmethod
+    def of(cls, cost: Cost, p: float, X: Measures, Y: Measures) -> _Simplex:
+        """Tabulate powers other than 1 and 2 in units of the largest cost, to the next power of 2."""
+        with np.errstate(over="ignore"):  # infinite values are an error
+            inner = _NetworkSimplex.of(cost, 1.0 if p not in (1, 2) else p, X, Y)
+        if p in (1, 2):
+            return cls(inner, 1.0)
+        table, unit = inner.table, 1.0
+        if table is not None:
+            unit = float(np.exp2(np.ceil(np.log2(table.max(initial=0.0) or 1.0))))
+            table = (table / unit) ** p
+        return cls(replace(inner, p=p, table=table), unit)
 
     def prepare(self, X: Measures) -> Rows:
         return self.inner.prepare(X)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        values, status, error = self.inner.tile(A, B, rows, cols, triangle)
-        return Tile(np.maximum(values, 0.0) ** (1.0 / self.inner.p), status, error)
+        p, (values, status, _) = self.inner.p, self.inner.tile(A, B, rows, cols, triangle)
+        variation = self._variation(A, B, rows, cols, triangle)
+        for i, j in np.argwhere(variation <= LIGHT):
+            if _agree(A, rows[i], B, cols[j]):
+                values[i, j] = 0.0  # the p-th root would make a distance of the rounding of weights
+        if isinstance(self.inner.cost, Euclidean):  # no two points are at cost 0: this is underflow
+            lost = (values < np.finfo(np.float64).tiny) & np.isfinite(variation) & (variation > LIGHT)
+            status = np.where(lost, FAILED, OK if status is None else status)
+        return Tile(values if p in (1, 2) else self.unit * np.maximum(values, 0.0) ** (1.0 / p), status)
 
     def plan(
         self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
@@ -193,6 +219,24 @@ class _Root(_Exact):
 
     def work(self, X: Measures, Y: Measures) -> float:
         return self.inner.work(X, Y)
+
+    @staticmethod
+    def _variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+        """Return the mass by which measures differ, twice; inf where a triangle is not read."""
+        from ..core import vectors
+
+        out = empty_tile(rows, cols)
+        vectors.sparse_tile(A, rows, B, cols, triangle, 1.0, out)
+        return np.where(np.tri(*out.shape) > 0, np.inf, out) if triangle else out
+
+
+def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:
+    """Whether two measures are equal to the rounding of their weights."""
+    left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
+    if not np.array_equal(A.ids[left], B.ids[right]):
+        return False
+    a, b = A.weights[left], B.weights[right]
+    return bool((np.abs(a - b) <= SAME * a).all())
 
 
 @dataclass(frozen=True)
@@ -232,7 +276,8 @@ class Wasserstein(Divergence):
     *Accuracy*: on the line the result is, to 1e-14 of itself, that of measures whose weights differ from the given ones
     by at most 4e-15 of themselves, however large or small points and weights are; measures that agree to that are at
     distance 0. Values of :math:`W_2^2` that are no normal numbers (below 2e-308) are refused, as infinite ones are;
-    other orders p have no such limit on the line.
+    other orders p have no such limit on the line; elsewhere powers underflow where distances of one collection span
+    more than 300 / p digits, which is refused for the Euclidean cost.
 
     Examples
     --------
@@ -289,8 +334,7 @@ class Wasserstein(Divergence):
         if X.dim == 1 and self.cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)
-        simplex = _NetworkSimplex.of(self.cost, p, X, Y)
-        return simplex if p in (1, 2) else _Root(simplex)
+        return _Simplex.of(self.cost, p, X, Y)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return an optimal plan between two measures.

@@ -113,6 +113,15 @@ class Euclidean(Cost):
         """It is."""
         return True
 
+    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the distances; those whose squares are no normal numbers in units of their largest coordinate."""
+        values = super().between(x, y)
+        odd = np.nonzero(~((values > 1e-150) & (values < 1e150)))
+        gaps = np.abs(x[odd[0]] - y[odd[1]])
+        unit = np.where(gaps.max(axis=1) > 0, gaps.max(axis=1), 1.0)
+        values[odd] = unit * np.sqrt(((gaps / unit[:, None]) ** 2).sum(axis=1))
+        return values
+
 
 @dataclass(frozen=True)
 class SqEuclidean(Cost):

@@ -1,4 +1,4 @@
-"""Transport on the line at the ends of the number range, against rational arithmetic."""
+"""Transport at the ends of the number range; on the line against rational arithmetic."""
 
 from fractions import Fraction
 
@@ -87,3 +87,27 @@ def test_a_price_whose_power_is_no_number():
     assert distance([0.0], [1.0], Wasserstein(3, ground.Binary(1e200))) == 1e200
     with pytest.raises(NumericalError, match="Binary"):
         distance([0.0], [1.0], Wasserstein(2, ground.Binary(1e200)))
+
+
+@pytest.mark.parametrize("gap", [1e-170, 1e-4, 1e160])
+@pytest.mark.parametrize("p", [1, 3, 100])
+def test_powers_in_the_plane(gap, p):
+    both = np.array([[0.0, 0.0], [gap, gap]])
+    assert_allclose(distance(both[:1], both[1:], Wasserstein(p)), 2**0.5 * gap, rtol=1e-14)
+    assert_allclose(distance(both[:1], both, Wasserstein(p)), 2**0.5 * gap * 0.5 ** (1 / p), rtol=1e-14)
+
+
+def test_powers_in_the_plane_that_underflow_are_an_error():
+    X = Measures.from_samples([[[0.0, 0.0]], [[1e-4, 0.0]], [[1e8, 0.0]]])
+    with pytest.raises(NumericalError, match=r"Wasserstein\(p=100.* for measures 0 and 1"):
+        pairwise(X, divergence=Wasserstein(100), engine=Engine(memo=False))
+    with pytest.raises(NumericalError, match=r"Wasserstein\(p=2"):
+        distance([[0.0, 0.0]], [[1e-170, 0.0]], Wasserstein(2))
+
+
+@pytest.mark.parametrize("p", [1, 2, 10, 40])
+def test_measures_equal_to_rounding_are_at_0_in_the_plane(p):
+    rng = np.random.default_rng(0)
+    x, a = rng.normal(size=(30, 2)), rng.random(30)
+    split = np.repeat(x[::-1], 2, axis=0), np.repeat(0.37 * a[::-1] / 2, 2)
+    assert distance(x, split[0], Wasserstein(p), a, split[1]) == 0
