@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,14 @@ def test_all_is_sorted_true_and_documented(name):
     for public in module.__all__:
         thing = getattr(module, public)
         assert inspect.getdoc(thing) or not callable(thing), f"{name}.{public} has no docstring"
+
+
+def test_the_reference_lists_every_name():
+    page = (Path(__file__).parents[1] / "docs" / "api.rst").read_text()
+    listed = {entry.split(".")[-1] for entry in re.findall(r"^   ([\w.]+)$", page, flags=re.MULTILINE)}
+    public = {name for package in PACKAGES for name in importlib.import_module(package).__all__}
+    constants = {"COSTS", "DEFAULT"}
+    assert public - {*NAMES} - constants == listed
 
 
 def test_top_level_names():

@@ -50,7 +50,7 @@ def partition(D: FloatArray, medoids: IndexArray) -> Partition:
     return Partition(labels, first, near.min(axis=0))
 
 
-def swap(D: FloatArray, medoids: IndexArray, max_iter: int) -> tuple[IndexArray, int, bool]:
+def swap(D: FloatArray, medoids: IndexArray, max_iter: int, block: int = BLOCK) -> tuple[IndexArray, int, bool]:
     """Exchange medoids until no exchange lowers the loss; return them, the passes, and whether that was reached.
 
     A pass looks at all candidates in blocks and makes the best exchange of each block at once, if it has any, rather
@@ -60,11 +60,11 @@ def swap(D: FloatArray, medoids: IndexArray, max_iter: int) -> tuple[IndexArray,
     current = partition(D, medoids)
     for done in range(1, max_iter + 1):
         swapped = False
-        for block in _blocks(len(D)):
-            changes = _changes(D[block], current)
+        for rows in _blocks(len(D), block):
+            changes = _changes(D[rows], current)
             c, i = np.unravel_index(changes.argmin(), changes.shape)
             if changes[c, i] < -ROUNDING * current.loss:
-                medoids[i] = block.start + c
+                medoids[i] = rows.start + c
                 current = partition(D, medoids)
                 swapped = True
         if not swapped:
@@ -77,7 +77,7 @@ def build(D: FloatArray, k: int) -> IndexArray:
     medoids = [int(D.sum(axis=1).argmin())]
     first = D[medoids[0]].copy()
     while len(medoids) < k:
-        blocks = [np.maximum(first - D[block], 0.0).sum(axis=1) for block in _blocks(len(D))]
+        blocks = [np.maximum(first - D[rows], 0.0).sum(axis=1) for rows in _blocks(len(D), BLOCK)]
         gains = np.concatenate(blocks)
         gains[medoids] = -1.0  # never twice
         medoids.append(int(gains.argmax()))
@@ -109,6 +109,6 @@ def _changes(rows: FloatArray, current: Partition) -> FloatArray:
     return np.asarray(gained[:, np.newaxis] + np.add.reduceat(np.maximum(moved, 0.0), starts, axis=1))
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    step = max(1, BLOCK // n)
+def _blocks(n: int, entries: int) -> Iterator[slice]:
+    step = max(1, entries // n)
     return (slice(start, start + step) for start in range(0, n, step))

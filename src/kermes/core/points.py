@@ -140,9 +140,9 @@ def longest(offsets, rows):
 
 
 @inline_core
-def padded(size, multiple=4):
-    """Return the size rounded up to a multiple, of four unless another is given."""
-    return (size + multiple - 1) // multiple * multiple
+def padded(size):
+    """Return the size rounded up to a multiple of four."""
+    return (size + 3) // 4 * 4
 
 
 @tile_core

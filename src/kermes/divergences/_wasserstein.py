@@ -21,6 +21,7 @@ from ._quantiles import sorted_halves, underflow
 from ._support import (
     LARGEST_TABLE,
     CommonSupport,
+    SparseRows,
     atom_costs,
     atom_ids,
     common_support,
@@ -94,21 +95,14 @@ class _AlignedLine(_Line):
 
 
 @dataclass(frozen=True)
-class _TotalVariation(_Exact):
+class _TotalVariation(SparseRows, _Exact):
     """One price for all moves: all mass but min(mu, nu) moves."""
 
-    common: CommonSupport
     price: float
     p: float
 
-    def prepare(self, X: Measures) -> Rows:
-        return sparse_rows(X, *self.common)
-
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        out = empty_tile(rows, cols)
-        vectors.sparse_tile(A, rows, B, cols, triangle, 1.0, out)
+        out = super().tile(A, B, rows, cols, triangle).values
         if self.p not in (1, 2):
             return Tile(self.price * (0.5 * out) ** (1.0 / self.p))
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are an error
@@ -330,7 +324,7 @@ class Wasserstein(Divergence):
         """Choose the route: closed form where there is one."""
         p = float(self.p)
         if self.cost.uniform is not None:
-            return _TotalVariation(common_support(X, Y, self.cost), self.cost.uniform, p)
+            return _TotalVariation(common_support(X, Y, self.cost), 1.0, self.cost.uniform, p)
         if X.dim == 1 and self.cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)

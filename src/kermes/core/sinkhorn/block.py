@@ -21,7 +21,7 @@ import numpy as np
 from ..._typing import AnyArray, IndexArray
 from ..exp import LOWEST, LOWEST32, exp, exp32
 from ..jit import inline_core, strict_core, tile_core
-from ..points import TABLE, cost_row, longest, padded
+from ..points import TABLE, cost_row, longest
 from ..status import OK, RETRY, UNCONVERGED
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
@@ -49,15 +49,21 @@ class Block(NamedTuple):
 
 
 @inline_core
+def up(n, k):
+    """N rounded up to a multiple of k."""
+    return (n + k - 1) // k * k
+
+
+@inline_core
 def buffers(offsets, which, dtype):
     """Return room for a padded side of any of the measures ``which``."""
-    return np.empty((3, padded(longest(offsets, which), GROUP)), dtype)
+    return np.empty((3, up(longest(offsets, which), GROUP)), dtype)
 
 
 @inline_core
 def fill_side(buffer, weights):
     """Put weights into a buffer (3, at least their padded number), zeros behind; returns the side, u = 0."""
-    n, width = weights.size, padded(weights.size, GROUP)
+    n, width = weights.size, up(weights.size, GROUP)
     side = Side(buffer[0, :width], buffer[1, :width], buffer[2, :width], n)
     for k in range(n):
         side.weights[k] = weights[k]

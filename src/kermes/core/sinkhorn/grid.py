@@ -16,9 +16,8 @@ import numpy as np
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ..exp import LOWEST, LOWEST32
 from ..jit import inline_core, strict_core, tile_core
-from ..points import padded
 from ..status import OK, RETRY, UNCONVERGED
-from .block import log_smallest, log_subnormal
+from .block import log_smallest, log_subnormal, up
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
 
@@ -155,8 +154,8 @@ def apply_kernel(first, second, source, target, scratch, out):
     """
     factors, sources, targets = (first, second), (source.scaling, scratch[1]), (scratch[0], out)
     shapes = (
-        (padded(target.inner, 3), padded(source.outer, 4), source.inner * LANES),
-        (padded(target.outer, 3), padded(source.inner, 4), target.inner * LANES),
+        (up(target.inner, 3), up(source.outer, 4), source.inner * LANES),
+        (up(target.outer, 3), up(source.inner, 4), target.inner * LANES),
     )
     for stage in range(2):  # a loop, so that the unrolled product is compiled once
         p, q, size = shapes[stage]
@@ -328,7 +327,7 @@ def tile_grid(axes, A, rows, B, cols, options, out):
     axes: `axis_kernel` of the rows and of the columns; A and B ``structs.Images``.
     """
     K1, K2 = axes[0].kernel, axes[1].kernel
-    side = padded(max(K1.shape[0], K2.shape[0]), 12)
+    side = up(max(K1.shape[0], K2.shape[0]), 12)
     state, weights = (np.zeros((7, side, side * LANES), K1.dtype), np.zeros((2, side, side * LANES), K1.dtype))
     k, kc = np.zeros((4, side, side), K1.dtype), np.zeros((4, side, side), K1.dtype)
     gaps, errors = np.zeros(side * LANES, K1.dtype), np.zeros(LANES)

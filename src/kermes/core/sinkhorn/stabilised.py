@@ -20,9 +20,8 @@ import numpy as np
 from ..._typing import FloatArray
 from ..exp import exp
 from ..jit import strict_core, tile_core
-from ..points import padded
 from ..status import FAILED, OK, RETRY, UNCONVERGED
-from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step
+from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
 from .loop import THETA, WINDOW, adapt
 from .structs import TRANSPORT, Gibbs
 
@@ -164,7 +163,7 @@ def solve_stable(C, a, b, options):
     Costs that are not finite: FAILED.
     """
     n, m = C.shape
-    rows, columns = fill_side(np.empty((3, padded(n, GROUP))), a), fill_side(np.empty((3, padded(m, GROUP))), b)
+    rows, columns = fill_side(np.empty((3, up(n, GROUP))), a), fill_side(np.empty((3, up(m, GROUP))), b)
     K, ids, top = np.zeros((n + 1, columns.weights.size)), np.empty(rows.weights.size, np.int64), 0.0
     pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), np.zeros(n), np.zeros(m))
     for j in range(columns.weights.size):
