@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
 @inline_core
 def up(n, k):
-    """N rounded up to a multiple of k."""
+    """Return n rounded up to a multiple of k."""
     return (n + k - 1) // k * k
 
 
