@@ -52,7 +52,7 @@ class FeaturesRoute(Route):
         thin, steep = None, np.zeros(len(X), dtype=bool)
         if not isinstance(self.features, FeatureMap):  # whose error bound leaves no steep pair
             centred = list(centred)
-            thin = Thin.of(centred, self.ridge)
+            thin = Thin.of(X, self.features, self.ridge, centred)
             steep = ~(thin.traces <= STEEP)
         means, tails, matrices = moments(centred, len(X), rank)
         means = means if thin is None else thin.means
@@ -90,7 +90,7 @@ class ThinRoute(Route):
 
     def prepare(self, X: Measures) -> Thin:
         """Decompose the centred points of each measure."""
-        return Thin.of(list(centred_features(X, self.features)), self.ridge)
+        return Thin.of(X, self.features, self.ridge)
 
     def tile(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the symmetrised divergence."""

@@ -15,7 +15,7 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import FACTOR_BYTES, KernelSource, factorise, kernel_table
 from ._base import Claims, empty_tile
-from ._features import Coordinates, Features, centred_features, exact_features, feature_map, pooled_points
+from ._features import Coordinates, Features, exact_features, feature_map, pooled_points
 from ._jensen import Jensen, JensenRoute
 from ._thin import STEEP, Scaled, Thin, fill, half_log_det_row, steep_means
 
@@ -77,7 +77,7 @@ class ThinRoute(JensenRoute):
 
     def prepare(self, X: Measures) -> Thin:
         """Decompose the centred points of each measure."""
-        return Thin.of(list(centred_features(X, self.features)), self.ridge)
+        return Thin.of(X, self.features, self.ridge)
 
     def values(self, A: Thin) -> FloatArray:
         """Return h of each measure."""

@@ -9,6 +9,8 @@ of the spread of their measure: s is off by 1e-15 of the largest s.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,42 +32,62 @@ DETERMINED = 1e-4
 LARGE = 1e8
 
 
-class Thin(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Thin:
     """Means + tails (n, r) as they are; in units of the root of the ridge, ``scale`` times theirs, s and V.
 
-    Spreads s (n, p) and axes V' (n, p, r) of measures of fewer than p axes have zeros in their place. A measure whose
-    Gaussian rounding leaves undetermined has nan for a mean, and so have the values of its pairs.
+    Spreads s (n, p) and axes V' (n, p, r) of measures of fewer than p axes have zeros in their place. They are computed
+    when a pair first needs them: most collections have no steep pair. A measure whose Gaussian rounding leaves
+    undetermined has nan for a mean, and so have the values of its pairs.
     """
 
+    X: Measures
+    features: Features
+    scale: float
     means: FloatArray
     tails: FloatArray
-    spreads: FloatArray
-    axes: FloatArray
-    scale: float
+    traces: FloatArray  # of Sigma / ridge, (n,)
 
     @classmethod
-    def of(cls, centred: Sequence[Centred], ridge: float) -> Thin:
-        """Decompose the centred features of each measure."""
-        n, r = len(centred), len(centred[0].mean)
-        p = min(r, max(len(item.factor) for item in centred))
-        thin = cls(np.empty((n, r)), np.empty((n, r)), np.zeros((n, p)), np.zeros((n, p, r)), 1 / np.sqrt(ridge))
-        for i, (mean, tail, factor, rounding) in enumerate(centred):
-            thin.means[i], thin.tails[i] = mean, tail
-            factor = thin.scale * factor
-            if not np.isfinite(factor).all():
-                thin.means[i] = np.nan
+    def of(cls, X: Measures, features: Features, ridge: float, centred: Sequence[Centred] | None = None) -> Thin:
+        """Centre the features of each measure; refuse what rounding leaves undetermined."""
+        centred = list(centred_features(X, features)) if centred is None else centred
+        scale, r = float(1 / np.sqrt(ridge)), features.rank
+        means, tails = np.array([item.mean for item in centred]), np.array([item.tail for item in centred])
+        with np.errstate(over="ignore"):
+            traces = np.array([((scale * item.factor) ** 2).sum() for item in centred])
+        for i, (_, _, factor, rounding) in enumerate(centred):
+            # Below both limits noise * (s + noise) <= DETERMINED * (1 + s^2) for every s.
+            if traces[i] <= STEEP and scale * rounding <= 0.1 * DETERMINED:
                 continue
-            _, spreads, axes = np.linalg.svd(factor, full_matrices=False)
-            thin.spreads[i, : len(spreads)], thin.axes[i, : len(axes)] = spreads, axes
-            if not _determined(spreads, r, thin.scale * rounding):
-                thin.means[i] = np.nan
-        return thin
+            if not np.isfinite(scale * factor).all():
+                means[i] = np.nan
+                continue
+            spreads: FloatArray = np.linalg.svd(scale * factor, compute_uv=False).astype(np.float64)
+            if not _determined(spreads, r, scale * rounding):
+                means[i] = np.nan
+        return cls(X, features, scale, means, tails, traces)
+
+    @cached_property
+    def _decomposed(self) -> tuple[FloatArray, FloatArray]:
+        n, r = self.means.shape
+        p = min(r, int(self.X.sizes.max()))
+        spreads, axes = np.zeros((n, p)), np.zeros((n, p, r))
+        for i, item in enumerate(centred_features(self.X, self.features)):
+            if not np.isnan(self.means[i, 0]):
+                _, s, V = np.linalg.svd(self.scale * item.factor, full_matrices=False)
+                spreads[i, : len(s)], axes[i, : len(V)] = s, V
+        return spreads, axes
 
     @property
-    def traces(self) -> FloatArray:
-        """Traces of Sigma / ridge, (n,)."""
-        with np.errstate(over="ignore"):
-            return np.asarray((self.spreads**2).sum(axis=1))
+    def spreads(self) -> FloatArray:
+        """Singular values, (n, p)."""
+        return self._decomposed[0]
+
+    @property
+    def axes(self) -> FloatArray:
+        """Principal axes, (n, p, r)."""
+        return self._decomposed[1]
 
     @property
     def half_log_dets(self) -> FloatArray:
@@ -158,7 +180,7 @@ def _form(axes: FloatArray, roots: FloatArray, delta: FloatArray) -> FloatArray:
 def steep_pairs(A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool, limit: float) -> AnyArray:
     """Return which pairs have covariances, in units of the ridge, whose traces add up to more than ``limit``."""
     with np.errstate(over="ignore"):
-        steep = ~(_squares(A.spreads[rows])[:, None] + _squares(B.spreads[cols])[None] <= limit)
+        steep = ~(A.traces[rows][:, None] + B.traces[cols][None] <= limit)
     return np.asarray(np.triu(steep, 1) if triangle else steep)
 
 
@@ -177,9 +199,9 @@ def fill(
     row_of: RowFunction, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, where: AnyArray, out: FloatArray
 ) -> None:
     """Write the values of the pairs ``where`` to ``out``, row by row."""
-    for i, row in enumerate(rows):
-        if (chosen := np.flatnonzero(where[i])).size:
-            out[i, chosen] = row_of(A, int(row), B, cols[chosen])
+    for i in np.flatnonzero(where.any(axis=1)):
+        chosen = np.flatnonzero(where[i])
+        out[i, chosen] = row_of(A, int(rows[i]), B, cols[chosen])
 
 
 class Scaled(NamedTuple):
@@ -197,12 +219,13 @@ class Scaled(NamedTuple):
         thin, values = None, np.empty(len(X))
         if not isinstance(features, FeatureMap):  # whose error bound leaves no steep pair
             centred = list(centred)
-            thin = Thin.of(centred, ridge)
+            thin = Thin.of(X, features, ridge, centred)
         means, tails, covariances = moments(centred, len(X), features.rank)
         covariances /= ridge
         half_log_dets(covariances, 1.0, values)
         if thin is not None:
             steep = ~(thin.traces <= STEEP)
-            values[steep] = thin.half_log_dets[steep]
+            if steep.any():
+                values[steep] = thin.half_log_dets[steep]
             means, values = thin.means, np.where(np.isnan(thin.means[:, 0]), np.nan, values)
         return cls(Moments(means, tails, covariances, values, float(1 / np.sqrt(ridge))), thin)
