@@ -6,7 +6,7 @@ vectorises whatever the dimension.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,10 +139,13 @@ def longest(offsets, rows):
     return size
 
 
-@inline_core
-def padded(size):
-    """Return the size rounded up to a multiple of four."""
+def padded_size(size: Any) -> Any:
+    """Return the size, or sizes, rounded up to a multiple of four."""
     return (size + 3) // 4 * 4
+
+
+#: The same inside cores.
+padded = inline_core(padded_size)
 
 
 @tile_core

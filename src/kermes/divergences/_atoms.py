@@ -124,10 +124,10 @@ def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: flo
     What is undetermined is nan, so that the engine refuses it.
     """
     from ..core import generalized_variance as core
-    from ..core.points import padded
+    from ..core.points import padded_size
 
     atoms = source.atoms(X)
-    sides = padded.py_func(np.diff(atoms.offsets))
+    sides = padded_size(np.diff(atoms.offsets))
     areas = sides**2
     kept = bool(8 * areas.sum() <= factor_bytes)
     places = np.stack([ragged.offsets_of(sides)[:-1], ragged.offsets_of(areas)[:-1]], axis=1)

@@ -270,11 +270,11 @@ class GeneralizedVariance(Jensen):
 def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
     """Overwrite the kernel K by P = K - G'G with G = L^-1 diag(s) K of a measure; u = 1 - G'z."""
     from ..core.generalized_variance import HALF, Conditioned
-    from ..core.points import padded
+    from ..core.points import padded_size
 
     start, stop = A.offsets[row], A.offsets[row + 1]
     first, corner = A.places[row]
-    size, side = stop - start, padded.py_func(stop - start)
+    size, side = stop - start, padded_size(stop - start)
     L = A.factors[corner : corner + side**2].reshape(side, side)[:size, :size]
     right = (A.scales[start:stop] * HALF)[:, None] * P[A.ids[start:stop]]
     G = solve_triangular(L, right, lower=True, check_finite=False, overwrite_b=True)
