@@ -135,7 +135,8 @@ class _NetworkSimplex(_Exact):
         return sparse_rows(X, *self.common)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core.transport import network_simplex as core
+        from ..core.transport import exact
+        from ..core.transport.network_simplex import make_tree
 
         out = empty_tile(rows, cols)
         if self.table is None and self.cost.code is None:
@@ -144,8 +145,8 @@ class _NetworkSimplex(_Exact):
         status = np.zeros(out.shape, dtype=np.uint8)
         ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
         in_place = self.p == 1.0 and bool(self.cost.metric)
-        tree = core.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
-        core.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
+        tree = make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
+        exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
         return Tile(out, status)
 
     def plan(

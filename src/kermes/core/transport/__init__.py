@@ -1,1 +1,1 @@
-"""Exact transport: on the line by quantile functions, elsewhere by the network simplex method."""
+"""Exact transport: on the line by quantile functions, elsewhere by the network simplex (``exact``: over pairs)."""

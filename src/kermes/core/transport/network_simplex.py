@@ -22,9 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ..jit import exact_core, inline_core, least_core, tile_core
-from ..points import TABLE, cost_row, longest
-from ..status import OK, UNCONVERGED
+from ..jit import exact_core, inline_core, least_core
 
 EPS = 2.0**-52
 #: Splits a double into two halves of 26 bits.
@@ -33,9 +31,6 @@ SPLIT = 2.0**27 + 1.0
 BLOCK = 3
 #: Pivots after which a problem is given up; thousands of atoms need far fewer.
 MAX_PIVOTS = 10_000_000
-#: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
-#: rounded, so that their totals differ).
-GAP, ROUNDING = 1e-12, 1e-15
 
 
 class Tree(NamedTuple):
@@ -397,79 +392,6 @@ def write_plan(T, n, plan):
             plan[up, w - n] = T.flow[w]
 
 
-class Pair(NamedTuple):
-    """Room for one transport problem: the masses of either side, numbers of their points, coordinates, costs."""
-
-    tree: Tree
-    a: FloatArray
-    b: FloatArray
-    a_ids: IndexArray
-    b_ids: IndexArray
-    x: FloatArray
-    y: FloatArray
-    costs: FloatArray
-    room: FloatArray
-    prices: FloatArray
-
-
-@exact_core
-def copy_sides(A, i, B, j, pair):
-    """Copy the atoms of both measures; returns how many each has."""
-    start, first = A.offsets[i], B.offsets[j]
-    n, m = A.offsets[i + 1] - start, B.offsets[j + 1] - first
-    for k in range(n):
-        pair.a[k], pair.a_ids[k] = A.weights[start + k], A.ids[start + k]
-    for k in range(m):
-        pair.b[k], pair.b_ids[k] = B.weights[first + k], B.ids[first + k]
-    return n, m
-
-
-@exact_core
-def subtract_sides(A, i, B, j, pair):
-    """Copy what either measure has more than the other at each point; returns the number of points of each."""
-    n = m = 0
-    k, q = A.offsets[i], B.offsets[j]
-    last, end = A.offsets[i + 1], B.offsets[j + 1]
-    while k < last or q < end:
-        left = A.ids[k] if k < last else np.iinfo(np.int64).max
-        right = B.ids[q] if q < end else np.iinfo(np.int64).max
-        surplus = (A.weights[k] if left <= right else 0.0) - (B.weights[q] if right <= left else 0.0)
-        if surplus > 0.0:
-            pair.a[n], pair.a_ids[n] = surplus, left
-            n += 1
-        elif surplus < 0.0:
-            pair.b[m], pair.b_ids[m] = -surplus, right
-            m += 1
-        k, q = k + (left <= right), q + (right <= left)
-    return n, m
-
-
-@tile_core
-def fill_costs(ground, points, p, pair, C):
-    """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
-    n, m = C.shape
-    if ground.code == TABLE:
-        for i in range(n):
-            values, row = ground.table[pair.a_ids[i]], C[i]
-            for j in range(m):
-                row[j] = values[pair.b_ids[j]]
-        return
-    for k in range(points.shape[0]):
-        for i in range(n):
-            pair.x[k, i] = points[k, pair.a_ids[i]]
-        for j in range(m):
-            pair.y[k, j] = points[k, pair.b_ids[j]]
-    for i in range(n):
-        row = C[i]
-        cost_row(ground.code, ground.params, pair.x, i, pair.y, 0, m, row)
-        if p == 2.0:
-            for j in range(m):
-                row[j] *= row[j]
-        elif p != 1.0:
-            for j in range(m):
-                row[j] = row[j] ** p
-
-
 @exact_core
 def scale_costs(C):
     """Divide extreme costs by a power of 2, which changes no digit, and return its exponent; products stay in range."""
@@ -481,28 +403,3 @@ def scale_costs(C):
         for j in range(C.shape[1]):
             C[i, j] = math.ldexp(C[i, j], -exponent)
     return exponent
-
-
-@exact_core
-def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, status):
-    """out[i, j] = W_p^p; with ``in_place`` (p = 1 under a metric) the mass that both have in common does not move."""
-    n, m, d = longest(A.offsets, rows), longest(B.offsets, cols), points.shape[0]
-    pair = Pair(
-        tree, np.empty(n), np.empty(m), np.empty(n, dtype=np.int64), np.empty(m, dtype=np.int64),
-        np.empty((d, n)), np.empty((d, m)), np.empty(n * m), np.empty(m), np.empty(m),
-    )  # fmt: skip
-    for i in range(len(rows)):
-        for j in range(i + 1 if triangle else 0, len(cols)):
-            if in_place:
-                n, m = subtract_sides(A, rows[i], B, cols[j], pair)
-            else:
-                n, m = copy_sides(A, rows[i], B, cols[j], pair)
-            if n == 0 or m == 0:  # one of them alone is the rounding of equal measures
-                continue
-            C = pair.costs[: n * m].reshape(n, m)
-            fill_costs(ground, points, p, pair, C)
-            exponent = scale_costs(C)
-            value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.room[:m], pair.prices[:m], MAX_PIVOTS)
-            out[i, j] = math.ldexp(value, exponent)
-            optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * C.max()
-            status[i, j] = OK if optimal else UNCONVERGED
