@@ -9,9 +9,7 @@ from kermes.papers._paper import Run
 
 
 @pytest.fixture
-def images(monkeypatch):
-    digits = datasets.load_digits()
-    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
+def images(small_digits):
     return _digits.first_of_each(20)
 
 

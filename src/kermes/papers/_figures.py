@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["curves", "surface"]
-
 #: Errors above this multiple of the lowest one share the darkest colour, so that the valley keeps its shades.
 CLIP = 2.5
 

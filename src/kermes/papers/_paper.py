@@ -16,23 +16,6 @@ from numpy.typing import NDArray
 
 from ..files import whole
 
-__all__ = [
-    "AnyArray",
-    "Drawing",
-    "FloatArray",
-    "Numbers",
-    "Paper",
-    "Piece",
-    "PrintedTable",
-    "Result",
-    "Run",
-    "Say",
-    "above",
-    "flat",
-    "off",
-    "save_figure",
-]
-
 FloatArray = NDArray[np.float64]
 AnyArray = NDArray[Any]
 #: Settings, sizes and results, as TOML and JSON have them.
@@ -55,26 +38,17 @@ class PrintedTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A reproduction under way.
+    """A reproduction under way."""
 
-    Parameters
-    ----------
-    settings : dict
-        ``config.toml`` of the paper.
-    sizes : dict
-        The part of it that is for the size of this run.
-    published : dict
-        The numbers in the paper.
-    folder : Path
-        Finished parts are files in it: an interrupted run goes on from there.
-    say : callable
-        Where to report progress.
-    """
-
+    #: ``config.toml`` of the paper.
     settings: Numbers
+    #: The part of it that is for the size of this run.
     sizes: Numbers
+    #: The numbers in the paper.
     published: Numbers
+    #: Finished parts are files in it: an interrupted run goes on from there.
     folder: Path
+    #: Where to report progress.
     say: Say
 
     def keep(self, name: str, depends_on: Numbers, compute: Callable[[], Any]) -> Any:
@@ -142,7 +116,7 @@ class Paper(ABC):
         for name, piece in (self.pieces | self.optional).items():
             if name in chosen:
                 summary[name], drawn = piece(run)
-                for title, drawing in _by_name(name, drawn).items():
+                for title, drawing in ({name: drawn} if callable(drawn) else drawn or {}).items():
                     save_figure(folder / f"{title}.png", drawing)
         _write_json(folder / "summary.json", summary)
         return summary
@@ -156,10 +130,9 @@ class Paper(ABC):
         """Return in words the numbers that differ from the recorded ones by more than the tolerance."""
 
 
-def _by_name(name: str, drawn: Drawing | Mapping[str, Drawing] | None) -> Mapping[str, Drawing]:
-    if drawn is None:
-        return {}
-    return {name: drawn} if callable(drawn) else drawn
+def by_name(*pieces: Any) -> dict[str, Piece]:
+    """Return the pieces under the names of their functions."""
+    return {piece.__name__: piece for piece in pieces}
 
 
 def flat(nested: Numbers, prefix: str = "") -> dict[str, float]:

@@ -29,11 +29,6 @@ class ContributionsDisplay(Display):
     k : int
         How many measures.
 
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
-
     Examples
     --------
     >>> from kermes import LSSVMClassifier, datasets, plot

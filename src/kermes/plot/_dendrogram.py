@@ -12,7 +12,7 @@ from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..clustering._labels import as_labels, as_linkage, cut_tree
 from ..exceptions import InvalidParameterError
 from ._classes import MOST_NAMES, class_bar, colours
-from ._display import Display
+from ._display import Display, short_form
 
 __all__ = ["DendrogramDisplay", "dendrogram"]
 
@@ -38,11 +38,6 @@ class DendrogramDisplay(Display):
         Names of the measures. They are written for up to 60 measures.
     classes : (names, codes), optional
         Known classes: their names and the number of each measure's class.
-
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
 
     Notes
     -----
@@ -114,25 +109,7 @@ class DendrogramDisplay(Display):
         return self
 
 
-def dendrogram(
-    clustering: Any,
-    labels: ArrayLike | None = None,
-    n_clusters: int | None = None,
-    names: Sequence[Any] | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw a tree as :class:`DendrogramDisplay`, and return the axes.
-
-    The parameters are those of :meth:`DendrogramDisplay.from_estimator`.
-
-    Examples
-    --------
-    >>> from kermes import clustering, datasets, divergences, plot
-    >>> digits = datasets.load_digits()[:40]
-    >>> tree = clustering.HierarchicalClustering(divergences.SlicedWasserstein()).fit(digits.measures())
-    >>> axes = plot.dendrogram(tree, digits.target)
-    """
-    return DendrogramDisplay.from_estimator(clustering, labels, n_clusters, names, ax).ax_
+dendrogram = short_form("dendrogram", DendrogramDisplay.from_estimator, "ax_")
 
 
 def _write(ax: Any, names: list[str]) -> float:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ._axes import pyplot
 
-__all__ = ["Display"]
+__all__ = ["Display", "short_form"]
 
 
 class Display:
@@ -25,3 +28,17 @@ class Display:
             _, ax = pyplot().subplots(figsize=(width, height), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+def short_form(name: str, draw: Callable[..., Display], drawn_on: str) -> Callable[..., Any]:
+    """Return a function that draws like ``draw``, a ``from_...`` method, and returns ``ax_`` or ``figure_``."""
+
+    @wraps(draw)
+    def function(*args: Any, **options: Any) -> Any:
+        return getattr(draw(*args, **options), drawn_on)
+
+    what = {"ax_": "axes", "figure_": "figure"}[drawn_on]
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = inspect.signature(draw).replace(return_annotation=Any)  # type: ignore[attr-defined]
+    function.__doc__ = f"{inspect.getdoc(draw)}\n\nReturns\n-------\nmatplotlib {what}\n"
+    return function

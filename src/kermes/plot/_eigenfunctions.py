@@ -12,7 +12,7 @@ from .._checks import integer
 from ..ground import PointKernel
 from ..inspection import CovarianceSpectrum, covariance_spectrum
 from ._axes import Frame, frame, names, panels, plane_measures
-from ._display import Display
+from ._display import Display, short_form
 
 __all__ = ["EigenfunctionsDisplay", "eigenfunctions"]
 
@@ -110,23 +110,4 @@ class EigenfunctionsDisplay(Display):
         return self
 
 
-def eigenfunctions(
-    measures: Any,
-    ground: PointKernel,
-    n_components: int = 4,
-    titles: Sequence[str] | None = None,
-    resolution: int = 64,
-    axes: Any = None,
-) -> Any:
-    """Draw eigenfunctions as :class:`EigenfunctionsDisplay`, and return the figure.
-
-    The parameters are those of :meth:`EigenfunctionsDisplay.from_measures`.
-
-    Examples
-    --------
-    >>> from kermes import datasets, ground, plot
-    >>> from kermes.measures import mean_measure
-    >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
-    >>> figure = plot.eigenfunctions([one, zero, mean_measure(one, zero)], ground.Gaussian(sigma=0.1))
-    """
-    return EigenfunctionsDisplay.from_measures(measures, ground, n_components, titles, resolution, axes).figure_
+eigenfunctions = short_form("eigenfunctions", EigenfunctionsDisplay.from_measures, "figure_")

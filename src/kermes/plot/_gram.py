@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import AnyArray, ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
-from ._display import Display
+from ._display import Display, short_form
 
 __all__ = ["GramDisplay", "as_square", "gram"]
 
@@ -27,11 +27,6 @@ class GramDisplay(Display):
         In the order in which it is drawn.
     classes : list of (name, size)
         Classes in this order; empty if they are not known.
-
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
 
     Notes
     -----
@@ -87,19 +82,7 @@ class GramDisplay(Display):
         return self
 
 
-def gram(K: ArrayLike, labels: ArrayLike | None = None, ax: Any = None) -> Any:
-    """Draw a matrix as :class:`GramDisplay`, and return the axes.
-
-    The parameters are those of :meth:`GramDisplay.from_matrix`.
-
-    Examples
-    --------
-    >>> from kermes import datasets, kernels, plot
-    >>> digits = datasets.load_digits()[:60]
-    >>> K = kernels.IGV(eta=1e-3)(digits.measures(spacing="unit"))
-    >>> axes = plot.gram(K, digits.target)
-    """
-    return GramDisplay.from_matrix(K, labels, ax).ax_
+gram = short_form("gram", GramDisplay.from_matrix, "ax_")
 
 
 def as_square(K: ArrayLike, name: str, example: str) -> FloatArray:

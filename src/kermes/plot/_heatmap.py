@@ -32,11 +32,6 @@ class HeatmapDisplay(Display):
     classes : (names, codes), optional
         Known classes: their names and the number of each measure's class.
 
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
-
     See Also
     --------
     DendrogramDisplay : the tree.

@@ -38,11 +38,6 @@ class MapDisplay(Display):
     images : ndarray of shape (n, h, w), optional
         Thumbnails, ink bright; where they would overlap, dots are drawn instead.
 
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
-
     See Also
     --------
     kermes.inspection.data_map : the numbers.

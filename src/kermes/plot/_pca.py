@@ -12,7 +12,7 @@ from .. import inspection
 from ..measures import Measure
 from ._axes import Frame, across_and_up, frame, names, plane_measures, wrapped
 from ._classes import PALETTE
-from ._display import Display
+from ._display import Display, short_form
 
 __all__ = ["WeightedPCADisplay", "weighted_pca"]
 
@@ -82,19 +82,7 @@ class WeightedPCADisplay(Display):
         return self
 
 
-def weighted_pca(measures: Any, titles: Sequence[str] | None = None, axes: Any = None) -> Any:
-    """Draw measures as :class:`WeightedPCADisplay`, and return the figure.
-
-    The parameters are those of :meth:`WeightedPCADisplay.from_measures`.
-
-    Examples
-    --------
-    >>> from kermes import datasets, plot
-    >>> from kermes.measures import mean_measure
-    >>> one, zero = datasets.load_digits().measures(spacing="unit")[[1, 0]]
-    >>> figure = plot.weighted_pca([one, zero, mean_measure(one, zero)], ["one", "zero", "mean"])
-    """
-    return WeightedPCADisplay.from_measures(measures, titles, axes).figure_
+weighted_pca = short_form("weighted_pca", WeightedPCADisplay.from_measures, "figure_")
 
 
 def _panel(cell: Any, measure: Measure, box: Frame) -> None:

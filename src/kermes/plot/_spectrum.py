@@ -26,11 +26,6 @@ class SpectrumDisplay(Display):
     ----------
     spectrum : kermes.definiteness.Spectrum
 
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
-
     Examples
     --------
     >>> from kermes import datasets, divergences, kernels, plot

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import integer, real
-from .._typing import AnyArray, ArrayLike, FloatArray
+from .._typing import ArrayLike, FloatArray
 from ..estimators._weights import WeightVectors
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
@@ -158,16 +158,14 @@ class SimplexDisplay(Display):
             self.axes_ = np.array([self._open(axes, 5.8, 3.8)])
             self._segment(self.ax_)
             return self
-        self.figure_, cells = panels(1, 2, axes, 1.0, margin=0.5) if axes is not None else self._two()
-        self.axes_ = cells.ravel()
+        if axes is None:
+            axes = pyplot().subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")[1]
+        self.figure_, cells = panels(1, 2, axes, 1.0, margin=0.5)
+        self.axes_ = cells[0]
         self.ax_ = self.axes_[0]
         self._triangle(self.axes_[0], self.mean, "mean")
         self._triangle(self.axes_[1], self.std, "standard deviation")
         return self
-
-    def _two(self) -> tuple[Any, AnyArray]:
-        figure, cells = pyplot().subplots(1, 2, figsize=(9.6, 4.0), squeeze=False, layout="constrained")
-        return figure, cells
 
     def _segment(self, ax: Any) -> None:
         from scipy.stats import norm

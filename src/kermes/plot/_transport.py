@@ -37,11 +37,6 @@ class TransportPlanDisplay(Display):
     names : (str, str)
         Names of the source and of the target.
 
-    Attributes
-    ----------
-    ax_ : matplotlib axes
-    figure_ : matplotlib figure
-
     Notes
     -----
     The largest moves are drawn, until they carry 99 % of the mass; the title says if there were too many.

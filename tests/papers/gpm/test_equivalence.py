@@ -175,14 +175,13 @@ def test_costs_and_distances_agree_with_the_library():
 @pytest.mark.parametrize(
     ("a", "b", "C", "error", "message"),
     [
-        ([0.5, 0.6], [0.5, 0.5], uniform(2), InvalidMeasureError, "`a` must lie on the simplex.*add up to 1.1, not 1"),
-        ([0.5, 0.5], [1.2, -0.2], uniform(2), InvalidMeasureError, "`b` must hold finite weights of at least 0"),
-        ([0.5, np.nan], [0.5, 0.5], uniform(2), InvalidMeasureError, "`a` must hold finite weights"),
+        ([0.5, 0.6], [0.5, 0.5], uniform(2), InvalidMeasureError, "`a` must be a vector.*that add up to 1"),
+        ([0.5, 0.5], [1.2, -0.2], uniform(2), InvalidMeasureError, "`b` must be a vector of weights of at least 0"),
+        ([0.5, np.nan], [0.5, 0.5], uniform(2), InvalidMeasureError, "`a` must be a vector of weights"),
         ([0.5, 0.5], [0.2, 0.3, 0.5], uniform(2), UnsuitableDataError, "`a` has 2 weights, `b` 3"),
-        ([0.2, 0.3, 0.5], [0.5, 0.3, 0.2], uniform(2), UnsuitableDataError, r"shape \(2, 2\), but there are 3 weights"),
+        ([0.2, 0.3, 0.5], [0.5, 0.3, 0.2], uniform(2), UnsuitableDataError, r"shape \(2, 2\); for 3 weights"),
         ([0.5, 0.5], [0.2, 0.8], np.eye(2), InvalidParameterError, "`C` must hold finite costs.*similarity"),
         ([[0.5, 0.5]], [0.2, 0.8], uniform(2), InvalidMeasureError, "`a` must be a vector of weights"),
-        ("ab", [0.2, 0.8], uniform(2), InvalidParameterError, "`a` must be an array of numbers"),
         ([0.5, 0.5], [0.2, 0.8], np.zeros((2, 2)), UnsuitableDataError, "moving one to the other costs nothing"),
     ],
 )
@@ -195,11 +194,11 @@ def test_bad_plans_and_parameters():
     a, b = [0.5, 0.5], [0.2, 0.8]
     with pytest.raises(UnsuitableDataError, match=r"does not have the marginal `b`, which it misses by 0\.3"):
         equivalence.row_factors(a, b, uniform(2), plan=np.diag(a))
-    with pytest.raises(UnsuitableDataError, match=r"the plan has shape \(1, 2\)"):
+    with pytest.raises(InvalidParameterError, match=r"`plan` must hold masses of at least 0, \(2, 2\)"):
         equivalence.row_factors(a, b, uniform(2), plan=[[0.5, 0.5]])
     with pytest.raises(InvalidParameterError, match="`plan` must hold masses of at least 0"):
         equivalence.row_factors(a, b, uniform(2), plan=[[0.2, 0.3], [-0.1, 0.6]])
-    with pytest.raises(UnsuitableDataError, match=r"the cost matrix has shape \(2, 2\), but there are 3"):
+    with pytest.raises(UnsuitableDataError, match=r"the cost matrix has shape \(2, 2\); for 3 weights"):
         equivalence.row_costs(uniform(2), np.eye(3) / 3)
     with pytest.raises(InvalidParameterError, match="`length_scales` must be a finite number greater than 0, or 2"):
         inverse_squared_rho(a, b, [1.0, 0.0], [1.0, 0.0])

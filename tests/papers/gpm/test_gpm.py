@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from kermes import Engine, MeasureGPRegressor, Measures, divergences, ground, kernels
-from kermes.papers.gpm import ablations, authors, corrected, data, experiments, exponents
+from kermes.papers.gpm import ablations, authors, corrected, data, exponents, run
 from kermes.papers.gpm.problems import simplex_problem
 from kermes.papers.gpm.r_random import RRandom
 from kermes.papers.gpm.run import PAPER
@@ -196,7 +196,7 @@ def test_errors_of_the_authors_procedure_use_se_parameters_for_both():
 def test_undefined_shares_of_figures_6_and_7():
     settings = PAPER.settings
     for nugget, known in zip(settings["nuggets"], ("figure6", "figure7"), strict=True):
-        found = experiments._surfaces(settings, nugget)[0]["undefined"]
+        found = run._surfaces(settings, nugget)[0]["undefined"]
         for name, share in PAPER.expected["paper"]["undefined"][known].items():
             assert abs(found[name] - share) < PAPER.expected["tolerance"]["paper"]["undefined"]
 

@@ -102,9 +102,11 @@ def test_a_cache_that_cannot_be_written_is_said_first(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch, small):
+    monkeypatch.setenv("KERMES_CACHE", str(tmp_path))
+    monkeypatch.setattr(dental, "_simulate", lambda *sizes: small)
     monkeypatch.setattr(np, "savez_compressed", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        dental._write(tmp_path / "x.npz", small)
+        make_dental_ct(**SMALL)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ from tests.oracles import gaussians
 
 from kermes import Measures
 from kermes.papers._paper import Run
-from kermes.papers.kwd import data, experiments, methods, report
+from kermes.papers.kwd import data, methods, report, run
 from kermes.papers.kwd.run import PAPER
 
 pytest.importorskip("matplotlib")
@@ -110,10 +110,10 @@ def test_single_and_complete_linkage_do_not_see_the_power():
 
 def test_blocks_are_all_pairs_once():
     labels = np.array([0, 1, 0, 0, 1])
-    blocks = experiments._blocks(labels)
+    blocks = run._blocks(labels)
     assert_array_equal(sum(mask.astype(int) for mask in blocks.values()), np.triu(np.ones((5, 5), dtype=int), 1))
     assert {name: int(mask.sum()) for name, mask in blocks.items()} == {"cluster 1": 3, "cluster 2": 1, "between": 6}
-    assert experiments._correlations(np.ones(1), np.ones(1)) == {"pairs": 1, "pearson": None, "spearman": None}
+    assert run._correlations(np.ones(1), np.ones(1)) == {"pairs": 1, "pearson": None, "spearman": None}
 
 
 def test_spread_leaves_out_single_linkage():

@@ -1,55 +1,31 @@
 """The paper `skfs` at toy size: every piece runs, results are kept, figures are drawn."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 
-from kermes import datasets
 from kermes.papers import _digits
-from kermes.papers.skfs import experiments
+from kermes.papers.skfs import run
 from kermes.papers.skfs.run import PAPER
 
-pytest.importorskip("matplotlib")
 
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """The digits of scikit-learn in place of MNIST, and tiny sizes."""
-    digits = datasets.load_digits()
-    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
-    settings = deepcopy(PAPER.settings)
-    settings |= {"threshold": 8, "images": 12, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
-    settings["quick"] = {
+def test_figures_and_comparison(shrink, reproduced):
+    pytest.importorskip("matplotlib")
+    quick = {
         "figure2a": {"points": [10, 14], "splits": 1},
         "figure2b": {"eta": 0.01, "sigma": 0.2, "points": [5, 10], "samplings": 1, "splits": 1},
         "rbf": {"points": [30], "samplings": 1, "splits": 1},
     }
-    monkeypatch.setattr(PAPER, "settings", settings)
-    return settings
-
-
-def test_figures_and_comparison(tiny, tmp_path):
-    said = []
-    summary = PAPER.reproduce("quick", tmp_path, say=said.append)
-    assert list(summary) == list(PAPER.pieces)
+    shrink(PAPER, quick, images=12)
+    summary = reproduced(PAPER, 2 + 2 + 1, ("figure1", "figure2a", "figure2b"), again="rbf")
     assert summary["figure2a"]["best"]["k-IGV normalised"]["error"] <= 15.0  # zeros, ones and twos
     assert list(summary["figure2b"]["mean"]["k-IGV normalised"]) == ["5", "10"]
     assert list(summary["rbf"]["mean"]) == [f"{n}, sigma {s}" for n in ("RBF", "RBF squared") for s in (0.2, 0.4)]
-    assert len(said) == 2 + 2 + 1
-    for name in ("figure1", "figure2a", "figure2b"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 5000
-    for table in PAPER.tables("quick", summary):
-        assert table.rows
-        assert all(len(row) == len(table.header) for row in table.rows)
-    assert PAPER.reproduce("quick", tmp_path, ("rbf",), said.append) == {"rbf": summary["rbf"]}
-    assert len(said) == 5  # finished pieces are not run again
 
 
 def test_rbf_is_the_formula_of_the_paper():
     pixels = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     drawn = _digits.Sample(None, pixels, np.array([0, 1]))
-    grams = experiments._rbf_grams({"points": [30], "sigmas": [0.1]}, drawn)
+    grams = run._rbf_grams({"points": [30], "sigmas": [0.1]}, drawn)
     assert grams["RBF, sigma 0.1"][0, 1] == pytest.approx(np.exp(-np.sqrt(2.0) / (30 * 2 * 0.01)))
     assert grams["RBF squared, sigma 0.1"][0, 1] == pytest.approx(np.exp(-2.0 / (30 * 2 * 0.01)))
     assert np.array_equal(np.diagonal(grams["RBF, sigma 0.1"]), [1.0, 1.0])

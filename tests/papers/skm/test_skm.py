@@ -1,67 +1,45 @@
 """The paper `skm` at toy size: every piece runs, results are kept, figures are drawn."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 
-from kermes import datasets
-from kermes.papers import _digits
 from kermes.papers._paper import Run
-from kermes.papers.skm import pictures
+from kermes.papers.skm import run
 from kermes.papers.skm.run import PAPER
-
-pytest.importorskip("matplotlib")
 
 
 @pytest.fixture
-def tiny(monkeypatch):
-    """The digits of scikit-learn in place of MNIST, and tiny sizes."""
-    digits = datasets.load_digits()
-    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
-    settings = deepcopy(PAPER.settings)
-    settings |= {"threshold": 8, "sigma": 0.2, "etas": [0.01, 0.1], "sigmas": [0.2, 0.4]}
-    settings["figure3"]["images"] = 3
-    settings["quick"] = {
+def tiny(shrink):
+    quick = {
         "table1": {"images": 8, "points": [8, 12], "samplings": 2, "splits": 1},
         "figure6": {"images": 6, "points": [6, 9], "splits": 1},
         "figure7": {"images": 6, "points": {"first": 4, "last": 12, "count": 3}, "samplings": 1, "splits": 1},
     }
-    monkeypatch.setattr(PAPER, "settings", settings)
-    return settings
+    return shrink(PAPER, quick, sigma=0.2, figure3=PAPER.settings["figure3"] | {"images": 3})
 
 
 def run_of(settings):
     return Run(settings, {}, PAPER.expected["paper"], None, None)
 
 
-def test_table_and_figures(tiny, tmp_path):
-    said = []
-    summary = PAPER.reproduce("quick", tmp_path, say=said.append)
-    assert list(summary) == list(PAPER.pieces)
+def test_table_and_figures(tiny, reproduced):
+    pytest.importorskip("matplotlib")
+    summary = reproduced(PAPER, 4 + 2 + 3, [f"figure{number}" for number in range(2, 8)], again="table1")
     mean = summary["table1"]["mean"]
     assert mean.keys() >= PAPER.expected["paper"]["table1"].keys()
     assert all(list(errors) == ["8", "12"] for errors in mean.values())
     assert mean["k-IGV normalised"]["12"] <= 15.0  # zeros, ones and twos
-    assert len(said) == 4 + 2 + 3
-    for number in range(2, 8):
-        assert (tmp_path / f"figure{number}.png").stat().st_size > 5000
-    for table in PAPER.tables("quick", summary):
-        assert table.rows
-        assert all(len(row) == len(table.header) for row in table.rows)
-    assert PAPER.reproduce("quick", tmp_path, ("table1",), said.append) == {"table1": summary["table1"]}
-    assert len(said) == 9  # finished pieces are not run again
 
 
 def test_figure2_is_the_ratio_of_generalised_variances(tiny):
-    found, _ = pictures.figure2(run_of(tiny))
+    found, _ = run.figure2(run_of(tiny))
     products = {name: np.prod(values) for name, values in found["variances"].items()}
     ratio = np.sqrt(products["1"] * products["0"]) / products["mean"]
     assert found["kernel"] == pytest.approx(ratio, rel=1e-4)
 
 
 def test_eigenvalues_decrease(tiny):
-    ones, twos = (figure(run_of(tiny))[0] for figure in (pictures.figure4, pictures.figure5))
+    ones, twos = (figure(run_of(tiny))[0] for figure in (run.figure4, run.figure5))
     assert ones.keys() == {"1", "0", "mean"}
     assert twos.keys() == {"2", "0", "mean"}
     for eigenvalues in (ones, twos):

@@ -10,8 +10,6 @@ from .data import authors_inputs, bird_inputs
 from .problems import simplex_problem
 from .r_random import RRandom
 
-__all__ = ["VARIANTS", "bird_as_run", "bird_with_costs", "failures_of_variant"]
-
 #: How the kernel matrix is filled, and whether the samples are sorted by their first weight.
 VARIANTS = {
     "mirrored": (exponents.mirrored, False),

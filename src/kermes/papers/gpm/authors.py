@@ -19,8 +19,6 @@ from .data import authors_inputs, test_inputs
 from .problems import simplex_problem
 from .r_random import RRandom
 
-__all__ = ["Fit", "first_failure", "fit", "has_bounds", "log_likelihoods", "predict", "rmse_of_run"]
-
 RESTARTS = 10
 SCALES = (0.1, 1.0)
 LEAST_VARIANCE = 1e-5

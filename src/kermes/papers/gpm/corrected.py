@@ -18,8 +18,6 @@ from . import exponents
 from .data import authors_inputs, bird_inputs, test_inputs
 from .problems import simplex_problem
 
-__all__ = ["METHODS", "Fit", "fit", "methods_of", "predict", "scores_of_run", "theorem4_gap"]
-
 Exponent = Callable[[FloatArray, FloatArray], FloatArray]
 #: Methods by their name in the tables. On the segment one length scale says as much as two.
 METHODS: dict[str, Exponent] = {

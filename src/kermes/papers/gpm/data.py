@@ -11,8 +11,6 @@ from .._paper import FloatArray
 from .problems import simplex_problem
 from .r_random import RRandom
 
-__all__ = ["LINE", "NAMES", "authors_inputs", "bird_inputs", "read_reference", "seven_points", "test_inputs"]
-
 #: The four problems on the segment.
 LINE = ("problem02", "problem13", "problem15", "xiong")
 #: Names of all problems, and in the published table.

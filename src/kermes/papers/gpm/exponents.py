@@ -12,17 +12,6 @@ import numpy as np
 from ...kernels import inverse_squared_rho
 from .._paper import FloatArray
 
-__all__ = [
-    "COST",
-    "directional",
-    "isotropic",
-    "mirrored",
-    "se",
-    "se_isotropic",
-    "symmetrised",
-    "theorem4",
-]
-
 #: The cost c of the experiments, already squared.
 COST = 4.0
 

@@ -12,17 +12,6 @@ from .data import LINE, NAMES
 from .pictures import BLUE, GREY, RED, panels, segment
 from .problems import simplex_problem
 
-__all__ = [
-    "bird_failures",
-    "comparison",
-    "errors",
-    "failures",
-    "likelihoods",
-    "stationarity",
-    "two_processes",
-    "variants",
-]
-
 #: Colours that everybody can tell apart, and marks.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 MARKS = "osD^"

@@ -12,8 +12,6 @@ from .._paper import FloatArray, Result, Run
 from .data import LINE, NAMES, test_inputs
 from .problems import simplex_problem
 
-__all__ = ["figure1", "figure2", "figure3", "figure4", "figure5", "figureA1", "figureA2"]
-
 #: Colours that everybody can tell apart.
 GREY, RED, BLUE = "#7F7F7F", "#D55E00", "#0072B2"
 #: Values of a_1 that are drawn.
@@ -75,6 +73,7 @@ def figureA2(run: Run) -> Result:
 
 
 def segment() -> FloatArray:
+    """Return the weights that are drawn, (1001, 2)."""
     a = np.linspace(0, 1, DRAWN)
     return np.column_stack([a, 1 - a])
 
@@ -170,6 +169,7 @@ def _draw_bird() -> Any:
 
 
 def panels(rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
+    """Return a figure and its axes (rows, columns)."""
     import matplotlib.pyplot as plt
 
     size = (4.4 * columns, 3.4 * rows)

@@ -1,4 +1,9 @@
-"""Functions of a probability vector: the five test problems of the paper `gpm`, for regression and optimisation."""
+"""Functions of a probability vector: the five test problems of the paper `gpm`, for regression and optimisation.
+
+The formulas are those the authors computed with. The printed ones differ in two places: problem 13 has 0.989 where the
+paper prints 0.889 (the original domain is [0.001, 0.99]), and Bird has (1 - sin x_1)^2 and (1 - cos x_2)^2 in the
+exponents, as the standard function, where the paper prints 1 - sin^2 x_1 and 1 - cos^2 x_2.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,10 @@ import numpy as np
 from ...exceptions import InvalidParameterError
 from .._paper import FloatArray
 
-__all__ = ["SIMPLEX_PROBLEMS", "SimplexProblem", "simplex_problem"]
-
 
 @dataclass(frozen=True)
 class SimplexProblem:
-    """A function of probability vectors, to be predicted or minimised.
-
-    Parameters
-    ----------
-    name : str
-        One of ``SIMPLEX_PROBLEMS``.
-    n_weights : int
-        Entries of a probability vector: 2 (a segment) or 3 (a triangle).
-    function : callable
-        Takes weights of shape (n, n_weights), returns n values.
-    argmin : tuple of float
-        The probability vector of the least value.
+    """A function of probability vectors of ``n_weights`` entries, least at ``argmin``; rows to values.
 
     Examples
     --------
@@ -34,6 +26,8 @@ class SimplexProblem:
     >>> problem = simplex_problem("xiong")
     >>> problem([[0.25, 0.75], [0.5, 0.5]]).round(3)
     array([-0.417, -0.522])
+    >>> round(problem.minimum, 4)
+    -0.9711
     """
 
     name: str
@@ -52,25 +46,7 @@ class SimplexProblem:
 
 
 def simplex_problem(name: str) -> SimplexProblem:
-    """Return a test problem on the simplex.
-
-    Parameters
-    ----------
-    name : 'problem02', 'problem13', 'problem15', 'xiong' or 'bird'
-        The first four are functions of a_1 on the segment, the last one of (a_1, a_2) on the triangle.
-
-    Notes
-    -----
-    The formulas are those the authors computed with. The printed ones differ in two places: problem 13 has 0.989 where
-    the paper prints 0.889 (the original domain is [0.001, 0.99]), and Bird has (1 - sin x_1)^2 and (1 - cos x_2)^2 in
-    the exponents, as the standard function, where the paper prints 1 - sin^2 x_1 and 1 - cos^2 x_2.
-
-    Examples
-    --------
-    >>> from kermes.papers.gpm.problems import simplex_problem
-    >>> round(simplex_problem("problem02").minimum, 4)
-    -1.8996
-    """
+    """Return a test problem by its name: four functions of a_1 on the segment, and Bird of (a_1, a_2)."""
     if name not in _PROBLEMS:
         raise InvalidParameterError(f"`name` must be one of {', '.join(SIMPLEX_PROBLEMS)}; got {name!r}.")
     return _PROBLEMS[name]

@@ -6,8 +6,6 @@ import numpy as np
 
 from .._paper import AnyArray, FloatArray
 
-__all__ = ["RRandom"]
-
 #: The linear congruence that spreads a seed over the state.
 FACTOR, MODULUS = 69069, 2**32
 #: Steps before the state is filled, and its words, the first of which R overwrites with the position.

@@ -21,8 +21,6 @@ from ...optimization import (
 from .._paper import FloatArray
 from .pictures import panels
 
-__all__ = ["METHODS", "RegretCurves", "draw_regrets", "regret_curves"]
-
 #: Regrets below this are drawn here: the axis is logarithmic.
 LEAST = 1e-8
 
@@ -39,14 +37,9 @@ METHODS: Mapping[str, Method] = {
 
 @dataclass(frozen=True)
 class RegretCurves:
-    """Simple regrets of several methods.
+    """Simple regrets by method, (n_seeds, n_calls): the best value so far minus the minimum, one row per seed.
 
-    Parameters
-    ----------
-    regrets : dict of ndarray of shape (n_seeds, n_calls)
-        For each method, the best value among the first 1, 2, ... evaluations minus the minimum, one row per seed.
-    n_initial : int
-        Evaluations at the start that all methods share, drawn at random.
+    All methods share ``n_initial`` evaluations at the start, drawn at random.
     """
 
     regrets: Mapping[str, FloatArray]
@@ -67,31 +60,17 @@ def regret_curves(
     n_seeds: int = 20,
     n_initial: int | None = None,
 ) -> RegretCurves:
-    """Run each method from the seeds 0, 1, ... and return the simple regrets.
+    """Run each method from the seeds 0, 1, ... and return the simple regrets; negative ones are set to 0.
 
     Parameters
     ----------
     function : callable
-        Takes a probability vector (m,), returns a number without noise.
-    minimum : float
-        Its least value.
-    support : int or array of shape (m,) or (m, d)
-        That of :class:`kermes.optimization.SimplexOptimizer`.
+        Takes a probability vector (m,), returns a number without noise, at least ``minimum``.
+    support, n_initial
+        Those of :class:`kermes.optimization.SimplexOptimizer`.
     methods : dict, optional
         Names to pairs of a surrogate and an acquisition, or to None: uniform random search on the simplex. By default
-        ``METHODS``.
-    n_calls, n_seeds : int
-        Evaluations of a run, and runs.
-    n_initial : int, optional
-        Random evaluations at the start of a run, the same for all methods with one seed; m + 2 by default.
-
-    Returns
-    -------
-    RegretCurves
-
-    Notes
-    -----
-    Regrets are no better known than the minimum; negative ones are set to 0.
+        ``METHODS``. With one seed all have the same start.
 
     Examples
     --------
@@ -120,17 +99,7 @@ def regret_curves(
 
 
 def draw_regrets(curves: Mapping[str, Mapping[str, FloatArray]]) -> Any:
-    """Draw simple regrets against the number of evaluations: medians over runs, and bands from quartile to quartile.
-
-    Parameters
-    ----------
-    curves : dict of dict of ndarray of shape (n_seeds, n_calls)
-        For each problem, which gets a panel, the regrets of each method: ``regret_curves(...).regrets``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw the regrets of each problem, in a panel of its own: medians over runs, bands from quartile to quartile."""
     if not curves or not all(curves.values()):
         raise InvalidParameterError("`curves` must hold one problem or more, each with one method or more.")
     methods = list(dict.fromkeys(method for group in curves.values() for method in group))

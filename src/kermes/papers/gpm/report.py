@@ -7,8 +7,6 @@ import numpy as np
 from .._paper import Numbers, PrintedTable, flat, off
 from .data import LINE, NAMES
 
-__all__ = ["deviations", "tables"]
-
 
 def tables(summary: dict[str, Numbers], shown: list[int]) -> list[PrintedTable]:
     """Return the tables of all pieces that were run, at the numbers of samples in ``shown``."""

@@ -11,26 +11,13 @@ from ... import EquivalentWassersteinGP, Measures
 from ...optimization import Posterior, Surrogate
 from .._paper import FloatArray
 
-__all__ = ["EquivalentSurrogate"]
-
 
 @dataclass(frozen=True)
 class EquivalentSurrogate(Surrogate):
-    r"""The equivalent Wasserstein process of Theorem 4 of `gpm`, :class:`kermes.EquivalentWassersteinGP`.
+    """The equivalent Wasserstein process of Theorem 4 of `gpm`, :class:`kermes.EquivalentWassersteinGP`.
 
-    Parameters
-    ----------
-    cost : 'binary', 'euclidean', ground cost, or array of shape (m, m)
-        Of the interpretation; *the search does not depend on it.*
-    isotropic : bool, optional
-        One length scale, or one for each weight; see :class:`kermes.EquivalentWassersteinGP`.
-    n_restarts : int
-        Searches for hyperparameters from random ones, beside the one from the median distance.
-
-    Notes
-    -----
-    The kernel is the squared exponential of the weights, value for value. With one length scale this is
-    :class:`kermes.optimization.EuclideanSurrogate` under another name.
+    The kernel is the squared exponential of the weights, value for value, so that *the search does not depend on the
+    cost*; with one length scale it is :class:`kermes.optimization.EuclideanSurrogate` under another name.
     """
 
     cost: Any = "binary"

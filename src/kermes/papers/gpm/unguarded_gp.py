@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.jit import strict_core, tile_core
+from ...core.jit import strict_core
 from .small_gp import LOG_TWO_PI, gram
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -105,73 +105,26 @@ def value(K, y, nugget):
     return 0.5 * ((y * alpha).sum() + log_det + n * LOG_TWO_PI)
 
 
-@tile_core
-def tridiagonal(A, z, diagonal, beside):
-    """Reduce a symmetric A = Q T Q' by Householder reflections; z becomes Q' z, A is spent."""
-    n = len(A)
-    v, w = np.empty(n), np.empty(n)
-    for k in range(n - 2):
-        length = 0.0
-        for i in range(k + 1, n):
-            v[i] = A[i, k]
-            length += v[i] * v[i]
-        length = np.sqrt(length)
-        diagonal[k] = A[k, k]
-        beside[k] = -length if v[k + 1] > 0.0 else length
-        if length == 0.0:
-            continue
-        v[k + 1] -= beside[k]
-        square = 0.0
-        for i in range(k + 1, n):
-            square += v[i] * v[i]
-        beta = 2.0 / square
-        along, inner = 0.0, 0.0
-        for i in range(k + 1, n):
-            product = 0.0
-            for j in range(k + 1, n):
-                product += A[i, j] * v[j]
-            w[i] = beta * product
-            along += w[i] * v[i]
-            inner += z[i] * v[i]
-        for i in range(k + 1, n):
-            w[i] -= 0.5 * beta * along * v[i]
-            z[i] -= beta * inner * v[i]
-        for i in range(k + 1, n):
-            for j in range(k + 1, n):
-                A[i, j] -= v[i] * w[j] + w[i] * v[j]
-    if n > 1:
-        diagonal[n - 2] = A[n - 2, n - 2]
-        beside[n - 2] = A[n - 1, n - 2]
-    diagonal[n - 1] = A[n - 1, n - 1]
-
-
 @strict_core
-def shifted(diagonal, beside, z, nugget):
-    """:func:`value` of a tridiagonal matrix plus nugget I; nan if its determinant is not positive."""
-    pivot = diagonal[0] + nugget
-    along = z[0]
-    fit = along * along / pivot
-    sign = 1.0 if pivot > 0.0 else -1.0
-    log_det = np.log(abs(pivot))
-    for i in range(1, len(z)):
-        factor = beside[i - 1] / pivot
-        pivot = diagonal[i] + nugget - factor * beside[i - 1]
-        along = z[i] - factor * along
-        fit += along * along / pivot
+def shifted(eigenvalues, z, nugget):
+    """:func:`value` of a matrix plus nugget I; z are the components of y along its eigenvectors."""
+    sign, total = 1.0, len(z) * LOG_TWO_PI
+    for i in range(len(z)):
+        pivot = eigenvalues[i] + nugget
         if pivot < 0.0:
             sign = -sign
-        log_det += np.log(abs(pivot))
-    return 0.5 * (fit + log_det + len(z) * LOG_TWO_PI) if sign > 0.0 else np.nan
+        total += z[i] * z[i] / pivot + np.log(abs(pivot))
+    return 0.5 * total if sign > 0.0 else np.nan
 
 
 @strict_core
-def best_nugget(diagonal, beside, z, low, high, tolerance):
+def best_nugget(eigenvalues, z, low, high, tolerance):
     """Return the best nugget and its value, by Brent's golden section with parabolas; nan once a value is undefined."""
     a, b = low, high
     eps = np.sqrt(EPSILON)
     v = w = x = a + GOLDEN * (b - a)
     d = e = 0.0
-    fx = shifted(diagonal, beside, z, x)
+    fx = shifted(eigenvalues, z, x)
     if np.isnan(fx):
         return np.nan, np.nan
     fv = fw = fx
@@ -202,7 +155,7 @@ def best_nugget(diagonal, beside, z, low, high, tolerance):
                 d = least if x < middle else -least
         step = max(abs(d), least)
         u = x + step if d > 0.0 else x - step
-        fu = shifted(diagonal, beside, z, u)
+        fu = shifted(eigenvalues, z, u)
         if np.isnan(fu):
             return np.nan, np.nan
         if fu <= fx:
@@ -236,9 +189,8 @@ def guarded(F, y, parameters, highest, tolerance, symmetric, nugget):
     plain = value(K, y, 0.0)
     if not symmetric or not np.isnan(plain):
         return plain
-    z, diagonal, beside = y.copy(), np.empty(n), np.empty(n)
-    tridiagonal(K, z, diagonal, beside)  # every nugget of the search costs O(n)
-    found, best = best_nugget(diagonal, beside, z, EPSILON, highest, tolerance)
+    eigenvalues, vectors = np.linalg.eigh(K)  # every nugget of the search costs O(n)
+    found, best = best_nugget(eigenvalues, vectors.T @ y, EPSILON, highest, tolerance)
     if not np.isnan(found):
         nugget[0] = found
     return best

@@ -13,8 +13,6 @@ from .._paper import AnyArray, FloatArray, Numbers, Run
 from .dental import Slices, make_dental_ct
 from .texture import texture_features
 
-__all__ = ["CLASSES", "Textures", "read_textures", "simulate"]
-
 #: Names of slices without and with metal.
 CLASSES = ("clean", "noisy")
 

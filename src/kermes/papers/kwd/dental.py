@@ -19,32 +19,22 @@ from .phantom import BOTTOM, FIELD, TOP, Head, draw_head, paint_slice
 from .scanner import reconstruct
 from .teeth import draw_restoration
 
-__all__ = ["Slices", "make_dental_ct"]
-
 VERSION = 1  # of the simulation; a change of the pictures needs a new one, so that no old file is read
 PATIENCE = 40  # tries per scan to give or take metal until the numbers fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices:
-    """CT slices, the label of each, and where it comes from.
+    """CT slices, the label of each, and where it comes from."""
 
-    Parameters
-    ----------
-    images : ndarray of shape (n, size, size), int16
-        Hounsfield units: -1000 in air, 0 in water; cut off at -1024 and 3071, and -1024 outside the field of view.
-        The front of the head is at the top.
-    noisy : ndarray of shape (n,), bool
-        Whether there is metal in the slice.
-    scan : ndarray of shape (n,)
-        Number of the scan.
-    level : ndarray of shape (n,)
-        Height of the slice in mm above the plane where the teeth meet.
-    """
-
+    #: (n, size, size), int16. Hounsfield units: -1000 in air, 0 in water; cut off at -1024 and 3071, and -1024 outside
+    #: the field of view. The front of the head is at the top.
     images: AnyArray
+    #: Whether there is metal in the slice.
     noisy: AnyArray
+    #: Number of the scan.
     scan: AnyArray
+    #: Height of the slice in mm above the plane where the teeth meet.
     level: AnyArray
 
     def __len__(self) -> int:
@@ -114,7 +104,8 @@ def make_dental_ct(
     slices = _read(path)
     if slices is None:
         slices = _simulate(n_scans, n_slices, n_noisy, size, seed)
-        _write(path, slices)
+        with whole(path) as fresh, open(fresh, "wb") as file:
+            np.savez_compressed(file, **vars(slices))
     return slices
 
 
@@ -189,8 +180,3 @@ def _read(path: Path) -> Slices | None:
             return Slices(file["images"], file["noisy"], file["scan"], file["level"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-
-
-def _write(path: Path, slices: Slices) -> None:
-    with whole(path) as fresh, open(fresh, "wb") as file:
-        np.savez_compressed(file, images=slices.images, noisy=slices.noisy, scan=slices.scan, level=slices.level)

@@ -11,8 +11,6 @@ from .._paper import AnyArray, FloatArray, Numbers
 from .data import CLASSES
 from .methods import BASELINE, METHODS
 
-__all__ = ["chi_squares", "clusters", "scatter", "sensitivity", "two_slices"]
-
 #: Window of the pictures in Hounsfield units: centre 40, width 800.
 WINDOW = (-360.0, 440.0)
 #: Colours that everybody can tell apart, and a mark for each linkage.

@@ -12,8 +12,6 @@ from ... import Measures, clustering, divergences, ground, pairwise
 from .._paper import AnyArray, FloatArray
 from .data import Textures
 
-__all__ = ["BASELINE", "METHODS", "all_distances", "cluster", "distances", "of_linkages", "score"]
-
 #: The methods, in the order of Figure 3.
 METHODS = ("Wasserstein", "kernel Wasserstein", "KL", "kernel KL")
 #: Euclidean distance of the 25 features, which knows which is which; not in the paper.

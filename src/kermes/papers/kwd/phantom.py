@@ -14,8 +14,6 @@ from .._paper import FloatArray
 from .scanner import circle
 from .teeth import Restoration, Tooth, draw_restoration, draw_teeth
 
-__all__ = ["BOTTOM", "FIELD", "TOP", "Head", "draw_head", "paint_slice"]
-
 FIELD = 256.0  # width of the field of view
 BOTTOM, TOP = -40.0, 50.0  # levels of a scan: from the hyoid bone to the orbits
 FAT, MUSCLE, BRAIN, FLUID = 0.93, 1.05, 1.035, 1.01  # density in g / cm^3, as water

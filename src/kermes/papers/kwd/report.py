@@ -6,8 +6,6 @@ from statistics import median
 
 from .._paper import Numbers, PrintedTable
 
-__all__ = ["tables"]
-
 #: What a cell shows: a small cluster says that a linkage has cut off a few odd slices.
 CELL = "chi-square (size of the smaller cluster)"
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ...exceptions import MissingDependencyError
 from .._paper import AnyArray, FloatArray
 
-__all__ = ["MATERIALS", "VIEWS_PER_PIXEL", "circle", "reconstruct", "scikit_image"]
-
 #: Energies in keV that stand for the spectrum of a filtered 120 kV tube, and the share of the signal in each.
 ENERGIES = (40, 50, 60, 80, 100)
 SPECTRUM = np.array([0.12, 0.25, 0.30, 0.22, 0.11])

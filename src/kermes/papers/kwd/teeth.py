@@ -8,8 +8,6 @@ import numpy as np
 
 from .._paper import FloatArray
 
-__all__ = ["SLICE", "Restoration", "Tooth", "draw_restoration", "draw_teeth", "overlap"]
-
 SLICE = 2.5  # thickness of a slice in mm
 #: Width along the arch and depth across it in mm, from the middle incisor to the third molar.
 _WIDTHS = np.array([7.5, 6.5, 7.5, 7.0, 7.0, 10.0, 10.0, 9.0])

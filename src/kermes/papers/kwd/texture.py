@@ -9,66 +9,18 @@ from ...exceptions import InvalidParameterError, UnsuitableDataError
 from .._paper import AnyArray, FloatArray
 from .scanner import scikit_image
 
-__all__ = ["TEXTURE_FEATURES", "cooccurrences", "glcm_features", "texture_features"]
-
-#: The names of the features, in the order of Table 1 of the paper `kwd`.
-TEXTURE_FEATURES = (
-    "auto-correlation",
-    "joint average",
-    "cluster prominence",
-    "cluster shade",
-    "cluster tendency",
-    "contrast",
-    "correlation",
-    "difference entropy",
-    "dissimilarity",
-    "difference variance",
-    "joint energy",
-    "joint entropy",
-    "inverse difference",
-    "inverse difference moment",
-    "first informational correlation",
-    "second informational correlation",
-    "inverse difference moment normalized",
-    "inverse difference normalized",
-    "inverse variance",
-    "sum average",
-    "sum entropy",
-    "sum variance",
-    "haralick correlation",
-    "joint maximum",
-    "joint variance",
-)
-
 ANGLES = (0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4)
 ROUNDING = 1e-12  # differences below this are those of rounding
 
 
 def texture_features(images: ArrayLike, levels: int = 64, percentile: float = 5.0) -> FloatArray:
-    """Return the 25 texture features of each image, those of Table 1 of the paper `kwd`.
+    """Return the 25 texture features of each image (n, height, width), those of Table 1 of the paper `kwd`, as (n, 25).
 
     Pixels not above the given percentile of their image are left out (air, in a CT slice). The others are put into
     ``levels`` bins of equal width between their smallest and largest value. The co-occurrence matrix counts the pairs
     of neighbours in the four directions 0, 45, 90 and 135 degrees, both ways, and is divided by its sum: one matrix for
-    all directions. Pairs with a pixel that was left out do not count.
-
-    Parameters
-    ----------
-    images : array of shape (n, height, width)
-    levels : int
-        Number of grey levels.
-    percentile : float
-        In percent; 0 leaves out only the pixels with the smallest value.
-
-    Returns
-    -------
-    ndarray of shape (n, 25)
-        In the order of ``TEXTURE_FEATURES``. Not scaled: the paper scales each column to [0, 1] over its data, as
-        ``sklearn.preprocessing.minmax_scale`` does.
-
-    See Also
-    --------
-    glcm_features : the definitions.
+    all directions. Pairs with a pixel that was left out do not count. Columns are in the order of ``TEXTURE_FEATURES``
+    and not scaled: the paper scales each to [0, 1] over its data, as ``sklearn.preprocessing.minmax_scale`` does.
 
     Examples
     --------
@@ -83,10 +35,7 @@ def texture_features(images: ArrayLike, levels: int = 64, percentile: float = 5.
 
 
 def cooccurrences(images: ArrayLike, levels: int = 64, percentile: float = 5.0) -> FloatArray:
-    """Return the normalised co-occurrence matrix of each image, of shape (n, levels, levels).
-
-    Parameters are those of :func:`texture_features`.
-    """
+    """Return the normalised co-occurrence matrix of each image, of shape (n, levels, levels)."""
     count_pairs = scikit_image("feature").graycomatrix
     images = np.asarray(images)
     if images.ndim != 3:
@@ -151,14 +100,7 @@ def glcm_features(matrix: ArrayLike) -> FloatArray:
     Where a definition divides zero by zero the feature is 0: the correlations of an image of one grey level, and the
     Haralick correlation when all levels are equally frequent.
 
-    Parameters
-    ----------
-    matrix : array of shape (L, L) or (n, L, L)
-
-    Returns
-    -------
-    ndarray of shape (25,) or (n, 25)
-        In the order of ``TEXTURE_FEATURES``.
+    ``matrix`` has shape (L, L) or (n, L, L); features are in the order of ``TEXTURE_FEATURES``.
 
     Examples
     --------
@@ -174,12 +116,12 @@ def glcm_features(matrix: ArrayLike) -> FloatArray:
         raise InvalidParameterError(
             "`matrix` must be symmetric, without negative entries, and sum to 1. Divide by the sum."
         )
-    features = _features(P if P.ndim == 3 else P[None])
+    features = np.column_stack([*_features(P.reshape(-1, *P.shape[-2:])).values()])
     return features if P.ndim == 3 else features[0]
 
 
-def _features(P: FloatArray) -> FloatArray:
-    """All features of a stack of matrices; named as in the docstring above."""
+def _features(P: FloatArray) -> dict[str, FloatArray]:
+    """Return the features of a stack of matrices, in the order of Table 1 of the paper."""
     L = P.shape[-1]
     level = np.arange(1.0, L + 1.0)
     gaps, sums = np.arange(float(L)), np.arange(2.0, 2.0 * L + 1.0)
@@ -192,7 +134,7 @@ def _features(P: FloatArray) -> FloatArray:
     Hxy, Hx = _entropy(P.reshape(len(P), L * L)), _entropy(px)
     # For a symmetric matrix the cross entropies HXY1 and HXY2 of the definitions are both 2 Hx.
     shared = np.maximum(2.0 * Hx - Hxy, 0.0)  # mutual information; rounding must not make it negative
-    named = {
+    return {
         "auto-correlation": product,
         "joint average": mean,
         "cluster prominence": _moment(ps, sums, 2 * mean, 4),
@@ -219,7 +161,6 @@ def _features(P: FloatArray) -> FloatArray:
         "joint maximum": P.max(axis=(1, 2)),
         "joint variance": variance,
     }
-    return np.column_stack([named[name] for name in TEXTURE_FEATURES])
 
 
 def _by_difference(P: FloatArray) -> FloatArray:
@@ -247,3 +188,7 @@ def _entropy(p: FloatArray) -> FloatArray:
 def _ratio(numerator: FloatArray, denominator: FloatArray, smallest: float) -> FloatArray:
     """Return the quotient, and 0 where the denominator is zero up to rounding."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > smallest)
+
+
+#: The names of the features, in the order of Table 1 of the paper `kwd`.
+TEXTURE_FEATURES = tuple(_features(np.ones((1, 1, 1))))

@@ -2,14 +2,74 @@
 
 from __future__ import annotations
 
-from .._digits import DigitsPaper, best_table, error_table
-from .._paper import Numbers, PrintedTable
-from . import experiments, pictures
+from functools import partial
+from typing import Any
 
-__all__ = ["PAPER"]
+import numpy as np
+
+from ... import ground, inspection, plot
+from ...measures import Measure
+from .. import _digits, _figures
+from .._paper import FloatArray, Numbers, PrintedTable, Result, Run, by_name
 
 
-class _FiniteSets(DigitsPaper):
+def figure1(run: Run) -> Result:
+    """Show the first eigenfunction with the linear and the Gaussian point kernel; return the leading eigenvalues."""
+    shown = _digits.pair_and_mean((1, 0), run.published["figure1"]["linear"], run.settings["threshold"])
+    point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=run.settings["figure1"]["sigma"])}
+    eigenvalues = {
+        name: {
+            which: inspection.covariance_spectrum(measure, point_kernel, 2).eigenvalues.tolist()
+            for which, measure in shown.items()
+        }
+        for name, point_kernel in point_kernels.items()
+    }
+    return eigenvalues, partial(_draw, shown, point_kernels)
+
+
+def figure2a(run: Run) -> Result:
+    """Measure k-IGV over the grid of eta and sigma."""
+    found = _digits.surface(run, "figure2a", _digits.protocol(run, "figure2a", "images", "etas", "sigmas"))
+    return found, partial(_figures.surface, found)
+
+
+def figure2b(run: Run) -> Result:
+    """Measure k-IGV for each number of sampled points."""
+    sizes = _digits.protocol(run, "figure2b", "images")
+    found = _digits.against_points(
+        run, "figure2b", sizes, lambda drawn: _digits.igv_grams(drawn.measures, sizes["eta"], sizes["sigma"])
+    )
+    return found, partial(_figures.curves, found)
+
+
+def rbf(run: Run) -> Result:
+    """Measure the RBF kernel on binary images, as printed and with the square of the norm."""
+    sizes = _digits.protocol(run, "rbf", "images", "sigmas")
+    return _digits.against_points(run, "rbf", sizes, partial(_rbf_grams, sizes)), None
+
+
+def _rbf_grams(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
+    counts = drawn.pixels.sum(axis=1)
+    squared = counts[:, None] + counts[None] - 2.0 * drawn.pixels @ drawn.pixels.T  # pixels that differ: exact integers
+    return {
+        f"{name}, sigma {sigma:g}": np.exp(-distance / (sizes["points"][0] * 2.0 * sigma**2))
+        for name, distance in {"RBF": np.sqrt(squared), "RBF squared": squared}.items()
+        for sigma in sizes["sigmas"]
+    }
+
+
+def _draw(shown: dict[str, Measure], point_kernels: dict[str, ground.PointKernel]) -> Any:
+    """One row for each point kernel; the functions of each have a colour scale of their own."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 3, figsize=(8.2, 5.4), layout="constrained")
+    for row, (name, point_kernel) in zip(axes, point_kernels.items(), strict=True):
+        plot.eigenfunctions(list(shown.values()), point_kernel, 1, _digits.titles(shown), axes=row)
+        row[0].set_ylabel(f"{name} point kernel")
+    return figure
+
+
+class _FiniteSets(_digits.DigitsPaper):
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return the numbers of the figures and of the comparison in the text, with the paper's."""
         paper = self.expected["paper"]
@@ -22,14 +82,14 @@ class _FiniteSets(DigitsPaper):
             ]
             made.append(PrintedTable("Figure 1: eigenvalues", ["point kernel", "measure", "ours", "paper"], rows))
         if "figure2a" in summary:
-            made.append(best_table("Figure 2a", summary["figure2a"], "paper: 19.5 % at eta 0.008 to 0.02, sigma 0.12"))
+            made.append(_digits.best_table("Figure 2a", summary["figure2a"]))
         if "figure2b" in summary:
             found = summary["figure2b"]
-            every = list(next(iter(found["mean"].values())))
-            shown = [count for count in every if int(count) % 5 == 0]
-            made.append(error_table("Figure 2b: error by sampled points, %", found, {}, shown))
+            shown = [count for count in _digits.columns(found) if int(count) % 5 == 0]
+            made.append(_digits.error_table("Figure 2b: error by sampled points, %", found, {}, shown))
         if "rbf" in summary:
-            made.append(error_table("RBF on pixels: error by sampled points, %", summary["rbf"], paper["rbf"], ["30"]))
+            title = "RBF on pixels: error by sampled points, %"
+            made.append(_digits.error_table(title, summary["rbf"], paper["rbf"], ["30"]))
         return made
 
 
@@ -37,12 +97,4 @@ def _listed(values: list[float]) -> str:
     return ", ".join(f"{value:.4f}" for value in values)
 
 
-PAPER = _FiniteSets(
-    __package__,
-    {
-        "figure1": pictures.figure1,
-        "figure2a": experiments.figure2a,
-        "figure2b": experiments.figure2b,
-        "rbf": experiments.rbf,
-    },
-)
+PAPER = _FiniteSets(__package__, by_name(figure1, figure2a, figure2b, rbf))
