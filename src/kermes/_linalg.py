@@ -20,23 +20,23 @@ __all__ = ["controller", "eigh", "eigvalsh", "few_threads", "leading_eigh"]
 SMALL = 2048
 
 
-def eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
+def eigh(K: FloatArray, small: int = SMALL) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns.
 
     Divide and conquer ('evd') releases the interpreter lock; SciPy's default driver does not.
     """
     if len(K) == 1:  # which the driver of SciPy 1.13 refuses
         return np.array(K[0], dtype=np.float64), np.ones((1, 1))
-    with few_threads(len(K)):
+    with few_threads(len(K), small):
         values, vectors = linalg.eigh(K, driver="evd")
     return values, vectors
 
 
-def eigvalsh(K: FloatArray) -> FloatArray:
+def eigvalsh(K: FloatArray, small: int = SMALL) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
     if len(K) == 1:
         return np.array(K[0], dtype=np.float64)
-    with few_threads(len(K)):
+    with few_threads(len(K), small):
         return np.asarray(linalg.eigvalsh(K, driver="evd"))
 
 
@@ -52,9 +52,9 @@ def leading_eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values, np.asarray(vectors * signs)
 
 
-def few_threads(n: int) -> AbstractContextManager[Any]:
+def few_threads(n: int, small: int = SMALL) -> AbstractContextManager[Any]:
     """Return a context in which BLAS has one thread, if matrices of order n gain nothing from more."""
-    return controller().limit(limits=1, user_api="blas") if n <= SMALL else nullcontext()  # type: ignore[no-any-return]
+    return controller().limit(limits=1, user_api="blas") if n <= small else nullcontext()  # type: ignore[no-any-return]
 
 
 def controller() -> Any:

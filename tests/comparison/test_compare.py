@@ -1,11 +1,13 @@
 import pickle
 import re
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -73,14 +75,30 @@ class CountedTransport(divergences.Wasserstein):
         return Counting(super().route(X, Y), self.pairs.append)
 
 
-@pytest.mark.parametrize("memo", [True, False])
-def test_every_pair_is_paid_for_once(memo):
+@pytest.mark.parametrize("memo", [True, False, 1000])
+@pytest.mark.parametrize("last", ["svc", "gp"])
+def test_every_pair_is_paid_for_once(memo, last, tmp_path):
+    """Without a memory, and with one that is too small, too: matrices are handed on."""
     X, y = two_widths()
     counting = CountedTransport()
-    options = {"cv": 3, "engine": Engine("serial", memo=memo)}
-    found = compare(X, y, candidates=[Candidate("a", counting), Candidate("b", counting, learner="knn")], **options)
+    learners = {"svc": ["gp", "knn", "svc"], "gp": ["svc", "knn", "gp"]}[last]
+    candidates = [Candidate(learner, counting, learner=learner) for learner in learners]
+    found = compare(X, y, candidates=candidates, cv=3, engine=Engine("serial", memo=memo))
+    assert {row.status for row in found.rows} == {"ok"}
     found.distances(found.names[0])
-    assert sum(counting.pairs) == 24 * 23 // 2  # without a memory, too: the matrix is handed on
+    found.report(tmp_path / "report.html")
+    assert sum(counting.pairs) == 24 * 23 // 2
+
+
+@pytest.mark.parametrize("learner", ["knn", "gp"])
+def test_a_model_pays_for_every_pair_once(learner):
+    X, y = two_widths()
+    counting = CountedTransport()
+    model = CandidateModel(Candidate("a", counting, learner=learner), engine=Engine("serial", memo=1000)).fit(X, y)
+    assert sum(counting.pairs) == 24 * 23 // 2
+    del counting.pairs[:]
+    assert_array_equal(model.predict(X[:5]), pickle.loads(pickle.dumps(model)).predict(X[:5]))
+    assert sum(counting.pairs) > 0  # those of the fit are forgotten
 
 
 def test_the_leaderboard(found):
@@ -336,13 +354,21 @@ def test_other_folds_and_scores():
         compare(X, y, "regression", one, cv=LeaveOneOut())
 
 
-def test_pipes_see_no_bars(monkeypatch, capsys):
+class Slow(DummyClassifier):
+    """A learner that takes longer than a bar waits for."""
+
+    def fit(self, X, y):
+        time.sleep(1.01)
+        return super().fit(X, y)
+
+
+def test_pipes_see_no_bars(capsys):
     X, y = two_widths()
-    monkeypatch.setattr("kermes.engine._progress.PATIENCE", -1.0)
-    compare(X, y, candidates=[NOTHING], cv=2)
+    slow = Candidate("slow", learner=Slow())
+    compare(X, y, candidates=[slow], cv=2)
     assert capsys.readouterr() == ("", "")
-    compare(X, y, candidates=[NOTHING], cv=2, progress=True)
-    assert "nothing" in capsys.readouterr().err
+    compare(X, y, candidates=[slow], cv=2, progress=True)
+    assert "slow" in capsys.readouterr().err
     with pytest.raises(InvalidParameterError, match="`progress` must be one of 'auto'"):
         compare(X, y, progress="yes")
 

@@ -111,3 +111,63 @@ def test_a_gaussian_process_of_classes():
         proba = model.predict_proba(X)
         assert_allclose(proba.sum(axis=1), 1.0)
         assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+
+
+class RecordingScaler(MapPoints):
+    """A scaler that records the measures it was fitted on: by their sizes, which no step changes."""
+
+    def __init__(self, record, transformer=None, weighting="atom"):
+        super().__init__(transformer or StandardScaler(), weighting)
+        self.record = record
+
+    def fit(self, X, y=None):
+        self.record.append(frozenset(X.sizes.tolist()))
+        return super().fit(X, y)
+
+
+class Record(list):
+    """A list that clones of its owner share."""
+
+    def __sklearn_clone__(self):
+        return self
+
+
+@pytest.mark.parametrize("learner", ["svc", "gp"])
+def test_steps_are_fitted_within_the_folds_of_the_search(learner):
+    """No scaler that a test sample is judged with has seen it, on the outer folds and on the inner ones."""
+    rng = np.random.default_rng(0)
+    y = np.arange(12) % 2
+    X = Measures.from_samples([rng.normal(size=(2 + i, 2)) * (1.0 + y[i]) for i in range(12)])
+    record, sizes = Record(), X.sizes
+    candidate = Candidate("a", [SLICED, W2], learner=learner, preprocessing=RecordingScaler(record))
+    found = compare(X, y, candidates=candidate, cv=2, inner_cv=2)
+    assert found["a"].status == "ok", found
+    expected = []
+    for fold in found.folds:
+        expected.append(fold.train)
+        expected += [fold.train[train] for train, _ in fold.inner]
+    assert record[:6] == [frozenset(sizes[rows].tolist()) for rows in expected]
+    model = found.fit("a")
+    assert record[-3] == frozenset(sizes.tolist())  # then the two splits of the search in all samples
+    assert model.predict(X).shape == (12,)
+
+
+def test_a_step_that_reads_labels_helps_nobody_to_cheat():
+    """Scores of the search on noise are those of chance, though a step that saw the test rows would give them away."""
+
+    class Reveal(MapPoints):
+        def __init__(self, transformer=None, weighting="atom"):
+            super().__init__(transformer or StandardScaler(), weighting)
+
+        def fit(self, X, y=None):
+            self.known = {X[i].points.tobytes(): label for i, label in enumerate(y)}
+            return super().fit(X, y)
+
+        def transform(self, X):
+            places = [self.known.get(X[i].points.tobytes(), 0.5) for i in range(len(X))]
+            return Measures.from_samples([[[float(place)]] for place in places])
+
+    rng = np.random.default_rng(0)
+    X, y = Measures.from_samples(rng.normal(size=(24, 5, 2))), np.arange(24) % 2
+    model = CandidateModel(Candidate("a", W2, learner="knn", preprocessing=Reveal())).fit(X, y)
+    assert model.search_score_ == pytest.approx(0.5, abs=0.01)

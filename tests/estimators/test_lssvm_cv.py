@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from tests.counted import Counted
 from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
-from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, ground, kernels
+from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, ground, kernels
 from kermes._linalg import eigh
 from kermes.estimators import _solve
 from kermes.exceptions import IndefiniteKernelWarning
@@ -236,3 +236,15 @@ def test_bad_data():
         model.fit(X, labels, X[:4])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, labels, X[:4], labels[:3])
+
+
+def test_the_engine_of_the_kernel_judges_the_problems():
+    X, y = clouds(24)
+    errors = []
+    for engine in (Engine("serial"), Engine(workers=3)):
+        kernel = kernels.Exponential(divergences.SlicedWasserstein(n_slices=5), engine=engine)
+        model = LSSVMClassifierCV(kernel, cv=2).fit(X, y)
+        assert model._engine() is engine
+        errors.append((model.errors_, model.losses_, model.binary_decisions(X)))
+    for serial, threads in zip(*errors, strict=True):
+        np.testing.assert_array_equal(serial, threads)

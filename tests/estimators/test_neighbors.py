@@ -96,22 +96,23 @@ def test_entropic_neighbours(cost):
 
 
 @pytest.mark.parametrize(("divergence", "dim"), [(divergences.SlicedWasserstein(), 2), (divergences.Wasserstein(), 1)])
-def test_brute_force_where_there_are_no_bounds(divergence, dim, monkeypatch):
-    monkeypatch.setattr("kermes.estimators._neighbors.BLOCK", 50)
+def test_brute_force_where_there_are_no_bounds(divergence, dim):
     X, Y = spread(20, dim), spread(9, dim, seed=1)
-    distances, indices, info = NearestMeasures(divergence, engine=FRESH).fit(X).kneighbors(Y, return_info=True)
+    search = NearestMeasures(divergence, engine=FRESH).fit(X)
+    search._block = 50
+    distances, indices, info = search.kneighbors(Y, return_info=True)
     expected, order = brute(Y, X, divergence, 5)
     np.testing.assert_array_equal(indices, order)
     np.testing.assert_allclose(distances, expected, rtol=1e-12)
     assert info.n_evaluated == info.n_pairs == 180
 
 
-def test_blocks_of_queries_change_nothing(monkeypatch):
+def test_blocks_of_queries_change_nothing():
     X, Y = spread(20, 2), spread(9, 2, seed=1)
     search = NearestMeasures(divergences.Wasserstein(), n_neighbors=2).fit(X)
     distances, indices = search.kneighbors(Y)
     own = search.kneighbors()
-    monkeypatch.setattr("kermes.estimators._neighbors.BLOCK", 50)
+    search._block = 50
     np.testing.assert_array_equal(search.kneighbors(Y)[0], distances)
     np.testing.assert_array_equal(search.kneighbors(Y, return_distance=False), indices)
     np.testing.assert_array_equal(search.kneighbors()[1], own[1])

@@ -34,7 +34,7 @@ def test_inner_products_are_those_of_the_point_kernel(kernel, clouds):
     assert_allclose(squared, pairwise(X, divergence=divergences.MMD(kernel), squared=True), atol=0.04)
 
 
-def test_a_shared_support_and_chunks_change_nothing(monkeypatch):
+def test_a_shared_support_and_chunks_change_nothing():
     rng = np.random.default_rng(0)
     H, bins = rng.random((20, 6)) * (rng.random((20, 6)) < 0.7) + 0.01, rng.normal(size=(6, 2))
     X = Measures.from_histograms(H, bins)
@@ -42,8 +42,7 @@ def test_a_shared_support_and_chunks_change_nothing(monkeypatch):
     F = features.transform(X)
     assert_allclose(F, by_loops(X, features.frequencies_), atol=1e-14)
     for batch in (100.0, 20.0):  # six points with 16 features each: the support fits, then it does not
-        monkeypatch.setattr("kermes.features._base.BATCH", batch)
-        monkeypatch.setattr("kermes.features._fourier.BATCH", batch)
+        features._batch = batch
         assert_allclose(features.transform(X), F, atol=1e-15)
 
 

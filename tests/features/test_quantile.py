@@ -100,12 +100,11 @@ def test_streams_give_the_levels_of_the_whole():
     assert_allclose(streamed.fit(X[:1]).levels_, [0.5, 1.0])  # fit forgets
 
 
-def test_chunks_do_not_change_the_features(clouds, monkeypatch):
+def test_chunks_do_not_change_the_features(clouds):
     X = clouds(40, 2)
     features = SlicedFeatures(6, 4).fit(X)
     F, e = features.transform(X), features.error_bounds(X)
-    monkeypatch.setattr("kermes.features._base.BATCH", 100.0)
-    monkeypatch.setattr("kermes.features._quantile.BATCH", 100.0)
+    features._batch = 100.0
     np.testing.assert_array_equal(features.transform(X), F)
     np.testing.assert_array_equal(features.error_bounds(X), e)
 

@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from kermes import EquivalentWassersteinGP, Measures, divergences, inspection, kernels
+from kermes.estimators._measure_gp import target_units
 
 
 def problem(n=15, seed=0):
@@ -79,3 +80,16 @@ def test_bad_input():
         inspection.leave_one_out(GaussianProcessRegressor(kernel).fit(X, np.column_stack([y, y])))
     with pytest.raises(ValueError, match="at least two training samples"):
         inspection.leave_one_out(GaussianProcessRegressor(kernel).fit(X[:1], y[:1]))
+
+
+@pytest.mark.parametrize("targets", [[1.0, 2.0, 4.0, 3.0], [1e8, 1e8 + 1, 1e8 + 3, 1e8], [1e-8, 3e-8, 0.0, 1e-8]])
+@pytest.mark.parametrize("column", [False, True])
+def test_units_of_the_targets(targets, column):
+    """The numbers that scikit-learn keeps for itself."""
+    X, y = np.arange(4.0)[:, None], np.array(targets)
+    for normalize in (True, False):
+        gp = GaussianProcessRegressor(ConstantKernel(2.0) * RBF(), optimizer=None, normalize_y=normalize)
+        gp.fit(X, y[:, None] if column else y)
+        mean, std = target_units(gp)
+        assert mean == np.ravel(gp._y_train_mean)[0]
+        assert std == pytest.approx(np.ravel(gp._y_train_std)[0], rel=1e-14)

@@ -245,10 +245,10 @@ def test_plan_in_space_numbers_the_atoms(clouds):
     assert dots(display.ax_)[:, 1].max() <= len(X[0].weights) - 1
 
 
-def test_a_dense_plan_says_how_much_is_drawn(monkeypatch):
-    monkeypatch.setattr("kermes.plot._transport.MOST_MOVES", 5)
+def test_a_dense_plan_says_how_much_is_drawn():
     X = Measures.from_samples(np.random.default_rng(0).normal(size=(2, 10, 2)))
-    display = render(plot.TransportPlanDisplay.from_measures(X[0], X[1], divergences.Sinkhorn(epsilon=5.0)))
+    whole = plot.TransportPlanDisplay.from_measures(X[0], X[1], divergences.Sinkhorn(epsilon=5.0))
+    display = render(whole.plot(_most=5))
     (lines,) = [c for c in display.ax_.collections if isinstance(c, LineCollection)]
     assert len(lines.get_segments()) == 5
     share = display.plan.moves(5).mass.sum()

@@ -7,7 +7,8 @@ The way of one call::
       -> candidates, given or for these data              _auto, _candidate
       -> trials: sources, learner, values to try          _candidate, _learners
       -> for each trial, the cheapest first on a budget   _compare, _budget
-           views of X: the measures, or a matrix for each source, every pair once (after a preprocessing: per fold)
+           views of X: the measures, or a matrix for each source, every pair once; with a preprocessing for each
+             outer fold, fitted to its training rows, and again for each inner split of them
            for each outer fold: blocks of the views -> tune on the inner splits -> predict the test rows   _search
            a row: scores, choices, predictions; the views of the leader are kept
       -> the best candidate fitted to all samples, with the views kept      _model

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import choice, integer
-from .._typing import AnyArray, FloatArray
+from .._typing import AnyArray
 from ..engine import Engine
 from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
@@ -21,21 +21,28 @@ from ._auto import auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Trial, as_trial
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
-from ._model import preprocess
 from ._result import Comparison, ComparisonInterrupted, Row
 from ._search import (
     Fitted,
+    Training,
     View,
     block,
     definiteness,
     evaluate,
     finite_score,
+    gram_of,
+    hashable,
     kernel_of,
+    matrices_of,
     n_settings,
     predictions,
+    preprocess,
     seen,
+    source_number,
+    training,
     tune,
     views_of,
+    with_memory,
 )
 
 __all__ = ["compare"]
@@ -90,7 +97,8 @@ def compare(
         Samples of one group (a patient) are never on both sides of a split.
     preprocessing : transformer, optional
         First step of all candidates that have none of their own: from measures to measures, such as
-        ``MapPoints(StandardScaler())``. It is fitted to each training set, so distances are computed for each fold.
+        ``MapPoints(StandardScaler())``. It is fitted to each training set, those of the searches within included, so
+        that distances are computed for each fold and for each fold of its search: about three times as many.
 
     Returns
     -------
@@ -201,9 +209,9 @@ class _Run:
     ) -> None:
         self.X, self.y, self.folds, self.score, self.seed = X, y, folds, score, seed
         self.engine, self.progress, self.clock, self.trials = engine, progress, clock, trials
-        self.leader: tuple[str, list[View]] | None = None  # the best candidate so far, and its views
+        self.leader: tuple[str, Trial, list[Any]] | None = None  # the best candidate so far, and its matrices
         self._first: tuple[Any, ...] = ()
-        self._matrices: dict[Any, tuple[FloatArray, float]] = {}
+        self._matrices: dict[Any, tuple[Any, float]] = {}
         self._uses = Counter(_key(source) for _, trial in trials for source in trial.sources)
         self._estimates: dict[Any, float] = {}  # seconds of the matrix of a source
         self._fit_seconds: dict[str, float] = {}  # seconds per setting of a kind of learner
@@ -229,8 +237,10 @@ class _Run:
         candidate, trial = self.trials[number]
         fits = n_settings(trial) * self._fit_seconds.get(_kind(trial), 0.0)
         needed = {_key(source) for source in trial.sources}
-        if candidate.preprocessing is not None:  # other measures in every fold
-            return len(self.folds) * sum(self._estimates.get(key, 0.0) for key in needed) + fits
+        if candidate.preprocessing is not None:  # other measures in every fold, and in every fold of its search
+            searched = (len(fold.inner) * (len(fold.train) / len(self.X)) ** 2 for fold in self.folds)
+            matrices = len(self.folds) + (sum(searched) if n_settings(trial) > 1 else 0.0)
+            return matrices * sum(self._estimates.get(key, 0.0) for key in needed) + fits
         return sum(self._estimates.get(key, 0.0) for key in needed - set(self._matrices)) + fits
 
     def row(self, number: int) -> Row:
@@ -252,20 +262,26 @@ class _Run:
     def _judge(self, number: int) -> Row:
         candidate, trial = self.trials[number]
         self._check_time(number)
-        views, distance_seconds = ([], 0.0) if candidate.preprocessing is not None else self._views(trial)
-        found, predicted, dim = [], [], self.X.dim
+        step, Z, matrices, distance_seconds = candidate.preprocessing, self.X, [None] * len(trial.sources), 0.0
+        if step is None:
+            matrices, distance_seconds = self._evaluated(trial)
+        trial = with_memory(trial, self.X, self.engine, matrices)
+        found, predicted = [], []
         started = time.perf_counter()
         label = f"{number + 1}/{len(self.trials)} {candidate.name}"
         with Progress(len(self.folds), self.progress, label, "folds") as bar:
             for done, fold in enumerate(self.folds):
                 if self.clock.left < 0:
                     raise _OutOfTime(f"stopped after {done} of {len(self.folds)} folds, at the end of the budget")
-                if candidate.preprocessing is not None:
-                    views, dim, seconds = self._preprocessed(candidate, trial, fold)
-                    distance_seconds += seconds
-                    started += seconds
-                training = [block(view, fold.train, fold.train) for view in views]
-                fitted = tune(trial, training, dim, self.y[fold.train], fold.inner, self.score, self.seed)
+                entered = time.perf_counter()
+                if step is not None:
+                    Z = preprocess(step, self.X, self.y, fold.train)[1]
+                    matrices = matrices_of(trial, Z, self.engine)
+                views = views_of(trial, Z, matrices)
+                rows = self._training(trial, step, fold, views, Z.dim)
+                spent = 0.0 if step is None else time.perf_counter() - entered
+                distance_seconds, started = distance_seconds + spent, started + spent
+                fitted = tune(trial, rows, self.score, self.seed)
                 new = block(views[fitted.setting.view], fold.test, fold.train)
                 predicted.append(predictions(fitted.learner, seen(trial, fitted.setting, new)))
                 found.append(fitted)
@@ -275,43 +291,39 @@ class _Run:
         truths = [self.y[fold.test] for fold in self.folds]
         scores = [finite_score(self.score.function(*pair)) for pair in zip(truths, predicted, strict=True)]
         finite_score(float(np.std(scores)))  # squares of finite scores may overflow
-        if candidate.preprocessing is None:
-            self._follow(number, float(np.mean(scores)), views)
+        if step is None:
+            self._follow(number, float(np.mean(scores)), trial, matrices)
         return Row(
             candidate,
             "ok",
             tuple(scores),
             distance_seconds,
             fit_seconds,
-            self._definiteness(trial, views, found, dim),
+            self._definiteness(trial, matrices, found, Z),
             chosen=tuple(_described(trial, fitted) for fitted in found),
             predicted=tuple(predicted),
         )
 
-    def _views(self, trial: Trial) -> tuple[list[View], float]:
-        """Return the views of a candidate and the seconds they took, now or when first needed."""
-        found = []
+    def _training(self, trial: Trial, step: Any, fold: Fold, views: list[View], dim: int) -> Training:
+        """Return what the search of a fold sees of its training rows."""
+        own = [block(view, fold.train, fold.train) for view in views]
+        return training(trial, step, own, self.X[fold.train], self.y[fold.train], fold.inner, self.engine, dim)
+
+    def _evaluated(self, trial: Trial) -> tuple[list[Any], float]:
+        """Return the matrices of a candidate and the seconds they took, now or when first needed."""
         for source in trial.sources:
             if _key(source) not in self._matrices:
                 started = time.perf_counter()
                 values = evaluate(source, self.X, self.engine)
                 self._matrices[_key(source)] = values, time.perf_counter() - started
-            found.append(self._matrices[_key(source)])
-        matrices: list[View] = [values for values, _ in found]
-        return [self.X] if trial.learner.takes == "measures" else matrices, sum(seconds for _, seconds in found)
+        found = [self._matrices[_key(source)] for source in trial.sources]
+        return [values for values, _ in found], sum(seconds for _, seconds in found)
 
-    def _preprocessed(self, candidate: Candidate, trial: Trial, fold: Fold) -> tuple[list[View], int, float]:
-        """Return the views after a preprocessing fitted to the training rows, their dimension, and the seconds."""
-        started = time.perf_counter()
-        _, Z = preprocess(candidate.preprocessing, self.X, self.y, fold.train)
-        views = views_of(trial, Z, self.engine)
-        return views, Z.dim, time.perf_counter() - started
-
-    def _follow(self, number: int, mean: float, views: list[View]) -> None:
-        """Keep the views of the candidate that leads: its fit to all samples and the report need them."""
+    def _follow(self, number: int, mean: float, trial: Trial, matrices: list[Any]) -> None:
+        """Keep the matrices of the candidate that leads: its fit to all samples and the report need them."""
         place = (-mean, number)
         if self.leader is None or place < self._first:
-            self.leader, self._first = (self.trials[number][0].name, views), place
+            self.leader, self._first = (self.trials[number][0].name, trial, matrices), place
 
     def _release(self, trial: Trial) -> None:
         """Forget the matrices that no later candidate needs; the engine may remember their distances."""
@@ -327,16 +339,14 @@ class _Run:
         if needed > left:
             raise _OutOfTime(f"would take about {duration(needed)}, {duration(max(left, 0.0))} left of the budget")
 
-    def _definiteness(self, trial: Trial, views: list[View], found: list[Fitted], dim: int) -> str:
+    def _definiteness(self, trial: Trial, matrices: list[Any], found: list[Fitted], X: Measures) -> str:
         """Judge the kernel of the setting chosen most often, on all samples."""
         shapes = [fitted.setting[:3] for fitted in found]
         often = found[shapes.index(max(shapes, key=shapes.count))]
-        kernel = kernel_of(trial, often, self.engine)
-        if kernel is None:
+        kernel, number = kernel_of(trial, often, self.engine), source_number(trial, often)
+        if kernel is None or number is None:
             return ""
-        view = views[often.setting.view]
-        gram = kernel(view) if isinstance(view, Measures) else seen(trial, often.setting, view)
-        return definiteness(kernel, np.asarray(gram), dim)
+        return definiteness(kernel, lambda: gram_of(kernel, trial.sources[number], matrices[number], X), X.dim)
 
     def ranked(self, rows: list[Row]) -> tuple[Row, ...]:
         """Return rows from the best score to the worst, equals in the order of the candidates; then those without."""
@@ -355,18 +365,14 @@ def _described(trial: Trial, fitted: Fitted) -> dict[str, Any]:
 
 def _key(source: Any) -> Any:
     """Return what equal divergences have in common; kernels, which have no hash, stand for themselves."""
-    try:
-        hash(source)
-    except TypeError:
-        return id(source)
-    return source
+    return source if hashable(source) else id(source)
 
 
 def _kind(trial: Trial) -> str:
     return type(trial.learner.estimator).__name__
 
 
-def _refitted(found: Comparison, leader: tuple[str, list[View]] | None) -> Comparison:
+def _refitted(found: Comparison, leader: tuple[str, Trial, list[Any]] | None) -> Comparison:
     """Return the comparison with its best candidate fitted to all samples; one that cannot be is a failed row."""
     for row in found.rows:
         if row.status != "ok":
@@ -375,9 +381,9 @@ def _refitted(found: Comparison, leader: tuple[str, list[View]] | None) -> Compa
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they are those of the folds
                 model = found._unfitted(row.name)
-                views = leader[1] if leader is not None and leader[0] == row.name else None
-                view = model._fit(found.X, found.y, found.groups, views)
-                return replace(found, _best=model, _view=view)
+                known = leader[1:] if leader is not None and leader[0] == row.name else None
+                matrix = model._fit(found.X, found.y, found.groups, known)
+                return replace(found, _best=model, _matrix=matrix)
         except Exception as error:
             message = f"fit to all samples: {type(error).__name__}: {error}"
             failed = replace(row, status="failed", message=message, error=error)

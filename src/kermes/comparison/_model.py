@@ -5,23 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer
 from .._estimator import MeasureEstimator
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._typing import FloatArray
 from ..engine import DEFAULT, pairwise
 from ..exceptions import InvalidParameterError
-from ..measures import Measures, as_measures
+from ..measures import as_measures
 from ._candidate import Candidate, Trial, as_trial
 from ._folds import as_score, inner_folds, read_column, read_groups, read_target
 from ._learners import KernelGP
-from ._search import Fitted, View, kernel_of, predictions, roots, tune, views_of
+from ._search import (
+    Fitted,
+    View,
+    kernel_of,
+    matrices_of,
+    predictions,
+    preprocess,
+    roots,
+    source_number,
+    training,
+    tune,
+    views_of,
+    with_memory,
+)
 
-__all__ = ["CandidateModel", "preprocess"]
+__all__ = ["CandidateModel"]
 
 
 class CandidateModel(MeasureEstimator):
@@ -100,32 +112,39 @@ class CandidateModel(MeasureEstimator):
         self._fit(X, y, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, groups: Any, views: list[View] | None = None) -> View:
-        """Fit, with the views of X if they are known, and return the view that was chosen."""
+    def _fit(self, X: Any, y: Any, groups: Any, known: tuple[Trial, list[Any]] | None = None) -> Any:
+        """Fit, with the trial and the matrices of its sources if they are known; return that of the chosen one."""
         if not isinstance(self.candidate, Candidate):
             raise InvalidParameterError(f"`candidate` must be a Candidate; got {self.candidate!r}.")
         measures = self._remember_dim(as_measures(X), reset=True)
         y, self.task_ = read_target(y, len(measures), self.task)
         seed = integer(self.random_state, "random_state", low=0)
-        engine = DEFAULT if self.engine is None else self.engine
+        engine, step = DEFAULT if self.engine is None else self.engine, self.candidate.preprocessing
         trial = as_trial(self.candidate, self.task_, engine)
-        inner = inner_folds(y, self.task_, self.cv, read_groups(groups, len(y)), seed)
-        self.preprocessing_, self.X_fit_ = preprocess(self.candidate.preprocessing, measures, y)
-        if views is None:
-            views = views_of(trial, self.X_fit_, engine)
-        fitted = tune(trial, views, self.X_fit_.dim, y, inner, as_score(self.scoring, self.task_), seed)
+        splits = inner_folds(y, self.task_, self.cv, read_groups(groups, len(y)), seed)
+        self.preprocessing_, self.X_fit_ = preprocess(step, measures, y)
+        if known is None:
+            matrices = matrices_of(trial, self.X_fit_, engine)
+            known = with_memory(trial, self.X_fit_, engine, matrices), matrices
+        trial, matrices = known
+        views = views_of(trial, self.X_fit_, matrices)
+        rows = training(trial, step, views, measures, y, splits, engine, self.X_fit_.dim)
+        fitted = tune(trial, rows, as_score(self.scoring, self.task_), seed)
         self._keep(trial, fitted)
         if self.task_ == "classification":
             self.classes_ = np.unique(y)
-        return views[fitted.setting.view]
+        number = source_number(trial, fitted)
+        return None if number is None else matrices[number]
 
     def _keep(self, trial: Trial, fitted: Fitted) -> None:
         self.takes_, self.learner_, self.search_score_ = trial.learner.takes, fitted.learner, fitted.score
-        self.params_ = dict(fitted.setting.params)
-        self.kernel_ = kernel_of(trial, fitted, self.engine)
-        self.source_: Any = None if self.takes_ == "measures" else trial.sources[fitted.setting.view]
+        self.params_ = {name: value for name, value in fitted.setting.params.items() if name != "source"}
+        self.kernel_, number = kernel_of(trial, fitted, self.engine), source_number(trial, fitted)
+        self.source_: Any = None if number is None else trial.sources[number]
         if isinstance(fitted.learner, KernelGP):
-            self.learner_, self.source_ = fitted.learner.gp_, self.params_.pop("source")
+            self.learner_ = fitted.learner.gp_
+            if fitted.learner.engine not in (self.engine, DEFAULT):
+                fitted.learner.engine.forget()  # the distances between training measures are no longer needed
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return the label or value predicted for each measure; a Gaussian process takes ``return_std=True``."""
@@ -172,11 +191,3 @@ class CandidateModel(MeasureEstimator):
         elif task == "regression":
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
-
-
-def preprocess(step: Any, X: Measures, y: AnyArray, rows: IndexArray | None = None) -> tuple[Any, Measures]:
-    """Return the step fitted to X, or to ``rows`` of it, and all of X after it."""
-    if step is None:
-        return None, X
-    fitted = clone(step).fit(X, y) if rows is None else clone(step).fit(X[rows], y[rows])
-    return fitted, as_measures(fitted.transform(X))

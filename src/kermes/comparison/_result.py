@@ -20,8 +20,8 @@ from ..measures import Measures
 from ._budget import duration
 from ._candidate import Candidate
 from ._folds import Fold
-from ._model import CandidateModel, preprocess
-from ._search import View, roots
+from ._model import CandidateModel
+from ._search import preprocess, roots
 
 __all__ = ["Comparison", "ComparisonInterrupted", "OutOfFold", "Row"]
 
@@ -135,7 +135,7 @@ class Comparison:
     groups: AnyArray | None = None
     finished: bool = True
     _best: CandidateModel | None = None
-    _view: View | None = None  # what the best candidate learned from: squared distances, kernel values, or measures
+    _matrix: Any = None  # squared distances or kernel values of the best candidate, if they are known
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -205,8 +205,8 @@ class Comparison:
         if not sources:
             raise InvalidParameterError(f"candidate {name!r} has no divergence, and so no distances.")
         divergence = max(sources, key=sources.count)
-        kept = self._view if row is self.rows[0] and self.best_.source_ == divergence else None
-        if isinstance(kept, np.ndarray) and (kept >= 0).all():
+        kept = self._matrix if row is self.rows[0] and self.best_.source_ == divergence else None
+        if kept is not None and (kept >= 0).all():
             return roots(kept)
         _, X = preprocess(row.candidate.preprocessing, self.X, self.y)
         return pairwise(X, divergence=divergence, engine=self.engine)

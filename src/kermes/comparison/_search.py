@@ -6,6 +6,9 @@ values between all of them. Folds are blocks of views.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,33 +19,14 @@ from .._linalg import few_threads
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import profiles
 from ..definiteness import spectrum
-from ..divergences import Divergence
+from ..divergences import Divergence, Tile
 from ..engine import Engine, pairwise
 from ..exceptions import NumericalError
 from ..kernels import Exponential
-from ..measures import Measures
+from ..measures import Measures, as_measures
 from ._candidate import Trial
 from ._folds import Score, Split
 from ._learners import KernelGP, definite_power
-
-__all__ = [
-    "Fitted",
-    "Setting",
-    "View",
-    "block",
-    "definiteness",
-    "evaluate",
-    "finite_score",
-    "kernel_of",
-    "length_scales",
-    "n_settings",
-    "predictions",
-    "profile",
-    "roots",
-    "seen",
-    "tune",
-    "views_of",
-]
 
 View = FloatArray | Measures
 
@@ -61,6 +45,20 @@ class Setting(NamedTuple):
     params: dict[str, Any]
 
 
+class Training(NamedTuple):
+    """What a search sees of its training rows.
+
+    ``views`` are those after a preprocessing fitted to all of them. ``split_views`` has those after one fitted to the
+    training rows of each split; without a preprocessing these are the same, and there is one entry for all splits.
+    """
+
+    views: list[View]
+    dim: int
+    y: AnyArray
+    splits: list[Split]
+    split_views: list[list[View]]
+
+
 class Fitted(NamedTuple):
     """The chosen setting, its score on the inner folds (None if there was no choice), and the fitted learner."""
 
@@ -76,9 +74,62 @@ def evaluate(source: Any, X: Measures, engine: Engine) -> FloatArray:
     return np.asarray(source(X))
 
 
-def views_of(trial: Trial, X: Measures, engine: Engine) -> list[View]:
+def preprocess(step: Any, X: Measures, y: AnyArray, rows: IndexArray | None = None) -> tuple[Any, Measures]:
+    """Return the step fitted to X, or to ``rows`` of it, and all of X after it."""
+    if step is None:
+        return None, X
+    fitted = clone(step).fit(X, y) if rows is None else clone(step).fit(X[rows], y[rows])
+    return fitted, as_measures(fitted.transform(X))
+
+
+def matrices_of(trial: Trial, X: Measures, engine: Engine) -> list[Any]:
+    """Return the matrix of each source; None for learners that take measures and look at distances themselves."""
+    wanted = trial.learner.takes != "measures"
+    return [evaluate(source, X, engine) if wanted else None for source in trial.sources]
+
+
+def views_of(trial: Trial, X: Measures, matrices: list[Any]) -> list[View]:
     """Return what the learner may take of X: the measures, or a matrix for each source."""
-    return [X] if trial.learner.takes == "measures" else [evaluate(source, X, engine) for source in trial.sources]
+    return [X] if trial.learner.takes == "measures" else list(matrices)
+
+
+def training(
+    trial: Trial, step: Any, views: list[View], X: Measures, y: AnyArray, splits: list[Split], engine: Engine, dim: int
+) -> Training:
+    """Return what a search sees of X: its ``views`` and ``dim``, after the step, and what the splits see of it."""
+    if step is None or n_settings(trial) == 1:
+        return Training(views, dim, y, splits, [views])
+    refitted = (preprocess(step, X, y, train)[1] for train, _ in splits)
+    return Training(views, dim, y, splits, [views_of(trial, Z, matrices_of(trial, Z, engine)) for Z in refitted])
+
+
+def with_memory(trial: Trial, X: Measures, engine: Engine, matrices: list[Any]) -> Trial:
+    """Return a Gaussian process on distances with an engine that has room for those of X, whatever the given one has.
+
+    ``matrices`` are the squared distances of the sources, or None: what is known is not computed again.
+    """
+    if not isinstance(trial.learner.estimator, KernelGP) or not isinstance(trial.sources[0], Divergence):
+        return trial
+    room = 17 * len(trial.sources) * len(X) ** 2  # value, status and estimated error of each pair
+    if (engine._memo is not None and engine._memo.limit >= room) or not all(map(hashable, trial.sources)):
+        return trial
+    own = replace(engine, memo=room, store=None)
+    for divergence, squares in zip(trial.sources, matrices, strict=True):
+        if squares is not None:
+            keeper = own._keeper(divergence, X, X, symmetric=True)
+            status, error = np.zeros(squares.shape, dtype=np.uint8), np.zeros(squares.shape)
+            keeper.put(*keeper.slots(X.rows, X.rows), Tile(squares ** (divergence.power / 2), status, error))
+    estimator = clone(trial.learner.estimator).set_params(engine=own)
+    return trial._replace(learner=trial.learner._replace(estimator=estimator))
+
+
+def hashable(source: Any) -> bool:
+    """Whether a divergence or kernel can be remembered by its content."""
+    try:
+        hash(source)
+    except TypeError:
+        return False
+    return True
 
 
 def block(view: View, rows: IndexArray, cols: IndexArray) -> View:
@@ -111,22 +162,19 @@ def roots(squares: FloatArray) -> FloatArray:
     return np.sqrt(squares)
 
 
-def tune(trial: Trial, views: list[View], dim: int, y: AnyArray, inner: list[Split], score: Score, seed: int) -> Fitted:
-    """Choose the setting with the best mean score on the inner folds, the first of equals, and fit it to all rows.
-
-    ``views`` holds what there is of the training rows; ``dim`` is the dimension of their points.
-    """
+def tune(trial: Trial, rows: Training, score: Score, seed: int) -> Fitted:
+    """Choose the setting with the best mean score on the splits, the first of equals, and fit it to all rows."""
     learner = _seeded(trial.learner.estimator, seed)
-    with few_threads(len(y)):
-        settings = _settings(trial, views, dim, min(len(train) for train, _ in inner))
+    with few_threads(len(rows.y)):
+        settings = _settings(trial, rows)
         best, best_score = settings[0], None
         if len(settings) > 1:
-            scores, reason = _scores(trial, learner, settings, views, y, inner, score)
+            scores, reason = _scores(trial, learner, settings, rows, score)
             if not np.isfinite(scores).any():
                 raise NumericalError(f"every setting of the search failed: {reason}")
             best, best_score = settings[int(np.argmax(scores))], float(np.max(scores))
-        whole = seen(trial, best, views[best.view])
-        return Fitted(best, best_score, clone(learner).set_params(**best.params).fit(whole, y))
+        whole = seen(trial, best, rows.views[best.view])
+        return Fitted(best, best_score, clone(learner).set_params(**best.params).fit(whole, rows.y))
 
 
 def predictions(learner: Any, samples: View) -> AnyArray:
@@ -156,6 +204,13 @@ def n_settings(trial: Trial) -> int:
     return len(trial.sources) * (kernels if searched else 1) * grid
 
 
+def source_number(trial: Trial, fitted: Fitted) -> int | None:
+    """Return which of the sources was chosen; None if the learner has none."""
+    if isinstance(fitted.learner, KernelGP):
+        return next(i for i, source in enumerate(trial.sources) if source is fitted.setting.params["source"])
+    return None if trial.learner.takes == "measures" else fitted.setting.view
+
+
 def kernel_of(trial: Trial, fitted: Fitted, engine: Any) -> Any:
     """Return the kernel on measures that a fitted learner uses, without variance and noise; None if there is none."""
     if isinstance(fitted.learner, KernelGP):
@@ -172,31 +227,39 @@ def kernel_of(trial: Trial, fitted: Fitted, engine: Any) -> Any:
     return Exponential(source, setting.length_scale, setting.power, engine=engine)
 
 
-def definiteness(kernel: Any, gram: FloatArray, dim: int) -> str:
+def gram_of(kernel: Any, source: Any, matrix: FloatArray | None, X: Measures) -> FloatArray:
+    """Return the Gram matrix of a fitted kernel on X, from the matrix of its source if that is known."""
+    if matrix is not None and (isinstance(source, Divergence) or kernel is source):
+        return matrix if kernel is source else profile(matrix, kernel.length_scale, kernel.power)
+    return np.asarray(kernel(X))
+
+
+def definiteness(kernel: Any, gram: Callable[[], FloatArray], dim: int) -> str:
     """Return 'proved', or what the spectrum of the Gram matrix says; with the power of the kernel unless it is 2."""
     at = f", power {kernel.power:g}" if isinstance(kernel, Exponential) and kernel.power != 2.0 else ""
     claim = getattr(kernel, "is_positive_definite", None)
     if claim is not None and claim(dim):
         return f"proved{at}"
-    found = spectrum(gram[:LARGEST_SPECTRUM, :LARGEST_SPECTRUM])
+    found = spectrum(gram()[:LARGEST_SPECTRUM, :LARGEST_SPECTRUM])
     if found.verdict == "indefinite":
         share = found.negative_mass
         return f"indefinite, {share:.1%}{at}" if share >= 0.001 else f"indefinite, < 0.1%{at}"
     return f"positive here{at}"
 
 
-def _settings(trial: Trial, views: list[View], dim: int, n_fit: int) -> list[Setting]:
-    """Return all settings, smooth ones first; neighbours are at most the ``n_fit`` rows there are."""
+def _settings(trial: Trial, rows: Training) -> list[Setting]:
+    """Return all settings, smooth ones first; neighbours are at most the rows that the smallest split learns from."""
     grid = dict(trial.learner.grid)
     if "n_neighbors" in grid:
+        n_fit = min(len(train) for train, _ in rows.splits)
         grid["n_neighbors"] = [k for k in grid["n_neighbors"] if k <= n_fit] or [1]
     found = []
-    for i, view in enumerate(views):
+    for i, view in enumerate(rows.views):
         shapes: list[tuple[float | None, float | None]] = [(None, None)]
         source = trial.sources[i] if trial.learner.takes == "kernel" else None
         if isinstance(source, Divergence):
             scales = trial.length_scales or length_scales(np.asarray(view))
-            shapes = [(scale, h) for h in trial.powers or [definite_power(source, dim)] for scale in scales]
+            shapes = [(scale, h) for h in trial.powers or [definite_power(source, rows.dim)] for scale in scales]
         found += [Setting(i, *shape, params) for shape in shapes for params in ParameterGrid(grid)]
     return found
 
@@ -208,26 +271,21 @@ def length_scales(squares: FloatArray) -> list[float]:
 
 
 def _scores(
-    trial: Trial,
-    learner: Any,
-    settings: list[Setting],
-    views: list[View],
-    y: AnyArray,
-    inner: list[Split],
-    score: Score,
+    trial: Trial, learner: Any, settings: list[Setting], rows: Training, score: Score
 ) -> tuple[FloatArray, str]:
     """Return the mean score of each setting, minus infinity where there is none, and why the last of those failed."""
     scores, reason = np.zeros(len(settings)), ""
     shape: tuple[Any, ...] | None = None
     for k, setting in enumerate(settings):
         if shape != setting[:3]:  # settings that share a matrix follow each other
-            whole = seen(trial, setting, views[setting.view])
-            blocks = [(block(whole, train, train), block(whole, test, train)) for train, test in inner]
+            wholes = [seen(trial, setting, views[setting.view]) for views in rows.split_views]
+            parts = list(zip(cycle(wholes), rows.splits, strict=False))
+            blocks = [(block(whole, train, train), block(whole, test, train)) for whole, (train, test) in parts]
             shape = setting[:3]
-        for (fit_on, test_on), (train, test) in zip(blocks, inner, strict=True):
+        for (fit_on, test_on), (train, test) in zip(blocks, rows.splits, strict=True):
             try:
-                machine = clone(learner).set_params(**setting.params).fit(fit_on, y[train])
-                scores[k] += finite_score(score.search(y[test], predictions(machine, test_on))) / len(inner)
+                machine = clone(learner).set_params(**setting.params).fit(fit_on, rows.y[train])
+                scores[k] += finite_score(score.search(rows.y[test], predictions(machine, test_on))) / len(rows.splits)
             except NumericalError as error:
                 scores[k], reason = -np.inf, str(error)
     return scores, reason

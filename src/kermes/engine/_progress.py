@@ -27,13 +27,13 @@ class Progress:
     """
 
     def __init__(
-        self, total: int, show: bool | str, title: str, unit: str = "pairs", patience: float | None = None
+        self, total: int, show: bool | str, title: str, unit: str = "pairs", patience: float = PATIENCE
     ) -> None:
         self._total = total
         self._show = show
         self._title = title
         self._unit = unit
-        self._patience = PATIENCE if patience is None else patience
+        self._patience = patience
         self._done = 0
         self._started = time.perf_counter()
         self._bar: Any = None

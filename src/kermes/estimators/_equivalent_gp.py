@@ -21,7 +21,7 @@ from ..engine import pairwise
 from ..exceptions import InvalidParameterError
 from ..kernels import Exponential, inverse_squared_rho
 from ..measures import Measure, Measures, as_measures
-from ._measure_gp import MeasureGPRegressor, careful_l_bfgs
+from ._measure_gp import MeasureGPRegressor, careful_l_bfgs, target_units
 from ._weights import WeightVectors
 
 __all__ = ["EquivalentWassersteinGP", "RhoField"]
@@ -167,7 +167,7 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
         process = self.kernel_.k1 if self.noise else self.kernel_
         self.length_scale_ = process.k2.length_scale
         variance = self.kernel_.k2.noise_level if self.noise else 0.0
-        self.noise_ = float(np.sqrt(variance) * self.gp_._y_train_std)
+        self.noise_ = float(np.sqrt(variance) * target_units(self.gp_)[1])
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:

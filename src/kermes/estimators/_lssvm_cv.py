@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +10,12 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from .._estimator import KernelEstimator
 from .._typing import FloatArray, IndexArray
 from ..core.eigenvalues import negative_mass
-from ..engine._executors import default_workers
+from ..engine import DEFAULT, Engine
+from ..engine._executors import ONE_THREAD, run
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features._kernel import draw_core, feature_map, warn_negative_mass
 from ..measures import Measures
@@ -262,17 +260,27 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         # Problems with the same samples (one-versus-rest) share one factorisation.
         common = factorise(np.arange(len(matrix))) if self.codes_.all() else None
 
-        def judge(p: int) -> tuple[IndexArray, FloatArray]:
+        found: list[Any] = [None] * self.codes_.shape[1]
+
+        def judge(p: int) -> None:
             rows = np.flatnonzero(targets[:, p])
             path = (common or factorise(rows)).path(targets[rows, p], self.gammas_)
             if validation is None:
-                return _misfit(path.leave_one_out(), targets[rows, p])
+                found[p] = _misfit(path.leave_one_out(), targets[rows, p])
+                return
             expected = self.codes_[split.labels_val, p]
             judged = np.flatnonzero(expected)
             seen = validation[np.ix_(judged, rows)] if dual else validation[judged]
-            return _misfit(path.outputs(seen), expected[judged])
+            found[p] = _misfit(path.outputs(seen), expected[judged])
 
-        return _in_threads(judge, self.codes_.shape[1])
+        with ONE_THREAD:
+            run(judge, range(len(found)), min(self._engine().n_threads, len(found)))
+        return found
+
+    def _engine(self) -> Engine:
+        """Return the engine of the kernel: who computes its distances judges the binary problems too."""
+        named = [value for name, value in self.kernel_.get_params().items() if name.split("__")[-1] == "engine"]
+        return next((engine for engine in named if engine is not None), DEFAULT)
 
     def _refit(self, X: Measures, targets: FloatArray) -> None:
         """Fit every problem at its own length scale and gamma; problems of one length scale share its Gram matrix."""
@@ -308,15 +316,6 @@ def _misfit(outputs: FloatArray, targets: FloatArray) -> tuple[IndexArray, Float
     wrong = np.count_nonzero((outputs > 0) != (targets > 0)[:, np.newaxis], axis=0)
     with np.errstate(invalid="ignore", over="ignore"):
         return wrong, ((outputs - targets[:, np.newaxis]) ** 2).sum(axis=0)
-
-
-def _in_threads(judge: Callable[[int], Any], n: int) -> list[Any]:
-    """Return judge(0), ..., judge(n - 1), from several threads with one BLAS thread each."""
-    workers = min(default_workers(), n)
-    if workers == 1:
-        return [judge(p) for p in range(n)]
-    with threadpool_limits(limits=1), ThreadPoolExecutor(workers, thread_name_prefix="kermes") as pool:
-        return list(pool.map(judge, range(n)))
 
 
 def _length_scale_name(kernel: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,18 @@ def careful_l_bfgs(objective: Any, theta: FloatArray, bounds: FloatArray) -> tup
         options={"ftol": 1e-9 / length, "gtol": 1e-5 / length},
     )
     return np.asarray(found.x), float(found.fun * length)
+
+
+def target_units(gp: Any) -> tuple[float, float]:
+    """Return the mean and the standard deviation by which a fitted process of one output standardised its targets.
+
+    Its predictions are ``mean + std * k(x, X_train_) @ alpha_``: two vectors in the place of ``alpha_`` say both.
+    """
+    probe, first, large = copy(gp), gp.X_train_[:1], 1e100
+    probe.alpha_ = np.zeros_like(gp.alpha_)
+    mean = float(np.ravel(probe.predict(first))[0])
+    probe.alpha_[0] = large / probe.kernel_(first, gp.X_train_)[0, 0]
+    return mean, float(np.ravel(probe.predict(first))[0] - mean) / large
 
 
 def _cholesky(K: FloatArray, unit: float, rungs: tuple[float, ...]) -> tuple[FloatArray | None, float]:

@@ -28,8 +28,6 @@ __all__ = ["NearestMeasures", "Search"]
 
 #: Distances of one query computed between two looks at the bounds.
 BATCH = 8
-#: Pairs whose bounds, or distances, are held at a time (16 MB).
-BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -105,6 +103,9 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     17
     """
 
+    #: Pairs whose bounds, or distances, are held at a time (16 MB).
+    _block = 1 << 21
+
     def __init__(
         self, divergence: Divergence | None = None, n_neighbors: int = 5, engine: Engine | None = None
     ) -> None:
@@ -161,7 +162,7 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         k = self._count(n_neighbors, X is None)
         distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.int64)
         n_evaluated = 0
-        rows_at_once = max(1, BLOCK // len(self.X_fit_))
+        rows_at_once = max(1, self._block // len(self.X_fit_))
         for start in range(0, len(queries), rows_at_once):
             block = np.arange(start, min(start + rows_at_once, len(queries)))
             own = block if X is None else None

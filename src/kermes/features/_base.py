@@ -18,14 +18,13 @@ from ..measures import Measures
 
 __all__ = ["MeasureFeatures"]
 
-#: Numbers that a batch of the measures may take while it is mapped (32 MB).
-BATCH = 4e6
-
 
 class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     """Base of the feature maps: a subclass learns from measures and maps them, a batch at a time."""
 
     dtype: str
+    #: Numbers that a batch of the measures may take while it is mapped (32 MB).
+    _batch = 4e6
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn what the map needs.
@@ -52,7 +51,7 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         check_is_fitted(self)
         measures = self._read_measures(X, reset=False)
         features = np.empty((len(measures), self._n_features_out), dtype=self.dtype)
-        for rows in batches(self._numbers(measures), BATCH):
+        for rows in batches(self._numbers(measures), self._batch):
             with np.errstate(over="ignore", invalid="ignore"):
                 features[rows] = self._map(measures[rows])
             _refuse_overflow(features[rows], rows)

@@ -13,7 +13,7 @@ from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
-from ._base import BATCH, MeasureFeatures
+from ._base import MeasureFeatures
 
 __all__ = ["RandomFourierFeatures"]
 
@@ -131,7 +131,7 @@ class RandomFourierFeatures(MeasureFeatures):
         return np.arange(len(X.points)), X.points
 
     def _has_small_support(self, X: Measures) -> bool:
-        return X.support is not None and len(X.support.points) * self._n_features_out <= BATCH
+        return X.support is not None and len(X.support.points) * self._n_features_out <= self._batch
 
     def _numbers(self, X: Measures) -> FloatArray:
         atoms = np.zeros(len(X)) if self._has_small_support(X) else X.sizes

@@ -14,7 +14,7 @@ from ..divergences import SlicedWasserstein
 from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, jump_levels, quantile_means
 from ..measures import Measures
-from ._base import BATCH, MeasureFeatures
+from ._base import MeasureFeatures
 
 __all__ = ["QuantileFeatures", "SlicedFeatures"]
 
@@ -48,7 +48,7 @@ class _ProjectedQuantiles(MeasureFeatures):
         measures = self._read_measures(X, reset=False)
         bounds = [
             quantile_means(measures[rows], self.directions_, self.levels_)[1]
-            for rows in batches(self._numbers(measures), BATCH)
+            for rows in batches(self._numbers(measures), self._batch)
         ]
         return np.concatenate(bounds) * self._scale
 
@@ -63,7 +63,7 @@ class _ProjectedQuantiles(MeasureFeatures):
             self.directions_ = self._choose_directions(X.dim)
         if self.n_quantiles is None:
             known = np.ones(1) if first else self.levels_
-            for rows in batches(X.sizes.astype(np.float64), BATCH):
+            for rows in batches(X.sizes.astype(np.float64), self._batch):
                 known = jump_levels(X[rows], self.directions_, known)
             self.levels_ = known
 

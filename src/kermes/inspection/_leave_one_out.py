@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, special
 
 from .._typing import ArrayLike, FloatArray
+from ..estimators._measure_gp import target_units
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
@@ -106,5 +107,5 @@ def leave_one_out(gp: Any) -> LeaveOneOut:
     precision = np.einsum("ij,ij->j", inverse, inverse)
     y = y.ravel()
     means = y - np.ravel(gp.alpha_) / precision
-    shift, scale = float(np.ravel(gp._y_train_mean)[0]), float(np.ravel(gp._y_train_std)[0])
+    shift, scale = target_units(gp)
     return LeaveOneOut(shift + scale * y, shift + scale * means, scale / np.sqrt(precision))

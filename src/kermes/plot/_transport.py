@@ -77,11 +77,11 @@ class TransportPlanDisplay(Display):
         """Draw a plan of :func:`kermes.inspection.transport_plan`."""
         return cls(plan, ("source", "target") if names is None else names).plot(ax)
 
-    def plot(self, ax: Any = None) -> TransportPlanDisplay:
+    def plot(self, ax: Any = None, _most: int = MOST_MOVES) -> TransportPlanDisplay:
         """Draw, on given axes or on a new figure."""
         moves = self.plan.moves()
         carried = np.cumsum(moves.mass) / moves.mass.sum()
-        count = min(int(np.searchsorted(carried, SHARE)) + 1, MOST_MOVES, len(carried))
+        count = min(int(np.searchsorted(carried, SHARE)) + 1, _most, len(carried))
         rows, cols, mass = moves.source[:count], moves.target[:count], moves.mass[:count]
         if self.plan.source.dim == 2:
             self._lines(self._open(ax, 5.0, 4.6), self.plan.source.points[rows], self.plan.target.points[cols], mass)

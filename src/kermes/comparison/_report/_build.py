@@ -14,7 +14,7 @@ from ..._typing import FloatArray, IndexArray
 from ...divergences import Divergence
 from ...engine import pairwise
 from .._model import CandidateModel
-from .._search import profile
+from .._search import gram_of
 from ._report import Report
 
 if TYPE_CHECKING:
@@ -111,13 +111,9 @@ def _plain(value: Any) -> Any:
 
 def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, FloatArray, str]:
     """Return the Gram matrix of the best candidate if it has one, distances behind it, and what these are."""
-    model, view, square = found.best_, found._view, np.ix_(rows, rows)
-    gram = None
-    if model.takes_ == "kernel":
-        values, k = np.asarray(view), model.kernel_
-        gram = (profile(values, k.length_scale, k.power) if isinstance(model.source_, Divergence) else values)[square]
-    elif model.kernel_ is not None:
-        gram = np.asarray(model.kernel_(model.X_fit_))[square]
+    model, square, gram = found.best_, np.ix_(rows, rows), None
+    if model.kernel_ is not None:
+        gram = gram_of(model.kernel_, model.source_, found._matrix, model.X_fit_)[square]
     if gram is not None and not isinstance(model.source_, Divergence):
         diagonal = np.diagonal(gram)
         distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
