@@ -1,6 +1,7 @@
 """Models come back from files with the same bits, and files with anything else are refused."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 from sklearn.linear_model import LogisticRegression
@@ -20,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.cases import clouds
 from tests.test_public_api import HEAVY
@@ -370,6 +371,215 @@ def test_naming_save_loads_nothing_heavy():
     code = f"import sys, kermes; kermes.save; print([name for name in {HEAVY!r} if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+# -- files of others ------------------------------------------------------------------------------
+
+
+def nodes(node):
+    """Yield all nodes of a description."""
+    if isinstance(node, dict):
+        yield node
+    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from nodes(item)
+
+
+def json_node(value):
+    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
+
+
+def tuple_node(*items):
+    return {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": list(items)}
+
+
+def engine_by_constructor(schema):
+    """An engine that is called into being with a store, which no dictionary names."""
+    engine = next(node for node in nodes(schema) if node.get("__class__") == "Engine")
+    given = [json_node(value) for value in ("serial", None, None, True, "chosen.zarr")]
+    engine.clear()
+    engine.update(
+        {"__class__": "Engine", "__module__": "kermes", "__loader__": "ConstructorFromReduceNode"},
+        content=tuple_node(*given),
+    )
+
+
+def engine_by_cached_store(schema):
+    """The path is a node that was seen before under the number of the node that says None."""
+    engine = next(node for node in nodes(schema) if node.get("__class__") == "Engine")
+    schema["content"]["notes"]["content"]["path"] = json_node("chosen.zarr") | {"__id__": 77}
+    schema["content"]["notes"]["key_types"]["content"].append(
+        {"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}
+    )
+    engine["content"]["content"]["store"] = json_node(None) | {"__id__": 77}
+
+
+def engine_by_cached_dictionary(schema):
+    """The attributes of the engine are a dictionary that was seen before under the number of an empty one."""
+    engine = next(node for node in nodes(schema) if node.get("__class__") == "Engine")
+    attributes = json.loads(json.dumps(engine["content"]))
+    attributes["content"]["store"] = json_node("chosen.zarr")
+    attributes["__id__"] = 78
+    schema["content"]["notes"]["content"]["kept"] = attributes
+    schema["content"]["notes"]["key_types"]["content"].append(
+        {"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}
+    )
+    nothing = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": []}
+    empty = {
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "content": {},
+        "key_types": nothing,
+    }
+    engine["content"] = empty | {"__id__": 78}
+
+
+def model_last(schema):
+    """Read the notes before the model."""
+    schema["content"]["model"] = schema["content"].pop("model")
+
+
+@pytest.mark.parametrize("hide", [engine_by_constructor, engine_by_cached_store, engine_by_cached_dictionary])
+def test_a_store_cannot_be_hidden(hide, tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor(kernels.Exponential(divergences.Euclidean(), engine=Engine("serial"))), path)
+    tamper(path, model_last)
+    tamper(path, hide)
+    with pytest.raises(InvalidFileError, match=r"m\.kermes' has an engine with a store"):
+        kermes.load(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.kermes"]
+
+
+def test_a_store_is_not_saved(tmp_path):
+    kernel = kernels.Exponential(divergences.Euclidean(), engine=Engine("serial", store="d.zarr"))
+    with pytest.raises(InvalidParameterError, match="`model` has an engine with a store"):
+        kermes.save(LSSVMRegressor(kernel), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_measures_that_a_constructor_makes_are_checked_too(tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor().fit(X, TARGETS), path)
+
+    def construct(schema):
+        packed = next(node for node in nodes(schema) if node.get("__class__") == "Packed")
+        attributes = packed["content"]["content"]
+        content = tuple_node(*[attributes[name] for name in ("points", "weights", "offsets")])
+        packed.update(__loader__="ConstructorFromReduceNode", content=content)
+
+    tamper(path, construct)
+    assert kermes.load(path).X_fit_.fingerprint == X.fingerprint
+    damage(path, X.offsets + 1)
+    with pytest.raises(InvalidFileError, match="the arrays of Packed do not fit together"):
+        kermes.load(path)
+
+
+@pytest.mark.parametrize("kind", [kermes.Engine, LSSVMRegressor, StandardScaler])
+def test_classes_are_no_part_of_a_model(kind, tmp_path):
+    """FunctionTransformer(Engine, kw_args={"store": ...}) would make an engine when it is used."""
+    path = tmp_path / "m.kermes"
+    kermes.save(make_pipeline(FunctionTransformer(np.exp)), path)
+
+    def call(schema):
+        function = next(node for node in nodes(schema) if node.get("__class__") == "exp")
+        function.update(__module__=kind.__module__, __class__=kind.__name__, __loader__="TypeNode")
+
+    tamper(path, call)
+    with pytest.raises(InvalidFileError, match=f"holds .*{kind.__name__}"):
+        kermes.load(path)
+
+
+@pytest.mark.parametrize("learner", [SVC(kernel=SLICED), SVC(kernel=SLICED, probability=True), SVR(kernel=SLICED)])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("support_", lambda a: a + 1_000_000),
+        ("support_", lambda a: a - 1_000_000),
+        ("support_", lambda a: a[:2]),
+        ("_n_support", lambda a: a * 1000),
+        ("_n_support", lambda a: a[:1]),
+        ("_dual_coef_", lambda a: a[:, :2]),
+        ("_dual_coef_", lambda a: a[:0]),
+        ("_intercept_", lambda a: a[:0]),
+        ("shape_fit_", lambda a: ()),
+        ("_sparse", lambda a: None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*probability")
+def test_support_vectors_that_are_not_there_are_refused(learner, name, change, tmp_path):
+    model = clone(learner).fit(X, TARGETS if isinstance(learner, SVR) else NAMES)
+    model.__dict__[name] = change(model.__dict__[name])
+    skops.dump({"format": 2, "versions": {}, "notes": {}, "model": model}, tmp_path / "m")
+    with pytest.raises(InvalidFileError, match=r"the arrays of SV[CR] do not fit together"):
+        kermes.load(tmp_path / "m")
+
+
+def test_machines_of_every_kind_come_back(tmp_path):
+    Z = np.random.default_rng(0).normal(size=(24, 2))
+    for machine in (SVC(), SVC(kernel="linear"), NuSVC(nu=0.1), SVR(), NuSVR(), OneClassSVM(), SVC(kernel=SLICED)):
+        y = TARGETS if isinstance(machine, (SVR, NuSVR)) else NAMES
+        model = machine.fit(X if callable(machine.kernel) else Z, y)
+        back = round_trip(model, tmp_path)
+        assert_array_equal(
+            back.predict(X if callable(machine.kernel) else Z), model.predict(X if callable(machine.kernel) else Z)
+        )
+
+
+def test_a_graph_of_neighbours_that_points_nowhere_is_refused(tmp_path):
+    model = NearestMeasures(divergences.Wasserstein(), n_neighbors=3).fit(X)
+    model.graph_ = sparse.csr_matrix(([1.0], [9], [0, 1]), shape=(1, 10))
+    model.graph_.indices[0] = 10**6
+    skops.dump({"format": 2, "versions": {}, "notes": {}, "model": model}, tmp_path / "m")
+    with pytest.raises(InvalidFileError, match="the arrays of csr_matrix do not fit together"):
+        kermes.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"versions": [], "notes": {}},
+        {"versions": {}, "notes": [1]},
+        {"versions": {}, "notes": None},
+        {"versions": "1", "notes": {}},
+    ],
+    ids=str,
+)
+def test_versions_and_notes_of_the_wrong_type(content, tmp_path):
+    skops.dump({"format": 2, "model": 1} | content, tmp_path / "m")
+    with pytest.raises(InvalidFileError, match=r"m' is damaged: its (versions|notes) are \w+, not a table"):
+        kermes.load(tmp_path / "m")
+
+
+def test_a_model_file_expands_so_far_only(tmp_path, monkeypatch):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor(), path)
+    entries = contents(path)
+    for extra in ({"unused.bin": bytes(1 << 20)}, {"schema.json": entries["schema.json"] + b" " * (1 << 20)}):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in (entries | extra).items():
+                archive.writestr(name, data)
+        kermes.load(path)
+        with monkeypatch.context() as patch:
+            patch.setattr("kermes._foreign.FREE", 1 << 16)
+            with pytest.raises(InvalidFileError, match=r"m\.kermes' would expand to"):
+                kermes.load(path)
+
+
+def test_arrays_of_a_model_are_as_large_as_they_say(tmp_path):
+    path = tmp_path / "m.kermes"
+    kermes.save(LSSVMRegressor().fit(X, TARGETS), path)
+    entries = contents(path)
+    name = next(name for name in entries if name.endswith(".npy"))
+    entries[name] = re.sub(rb"'shape': \(\d+", b"'shape': (99999999999", entries[name])
+    rewrite(path, entries)
+    with pytest.raises(InvalidFileError, match=r"m\.kermes' is not a model file .*, or it is damaged"):
+        kermes.load(path)
+
+
+def test_a_pipe_is_no_model(tmp_path):
+    os.mkfifo(tmp_path / "m")
+    with pytest.raises(InvalidFileError, match="is not a regular file"):
+        kermes.load(tmp_path / "m")
 
 
 def round_trip(model, folder):

@@ -9,24 +9,38 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["whole"]
+__all__ = ["require_writable", "whole"]
 
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, and rename it to ``path`` if the block ends without an error."""
-    target = Path(path)
+    temporary = _temporary(Path(path))
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())  # mkstemp allows the owner only
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now what :func:`whole` would raise, before the work whose result is to be written."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a folder", os.fspath(path))
+    try:
+        _temporary(Path(path)).unlink()
+    except OSError as error:
+        raise type(error)(error.errno, f"Cannot be written ({error.strerror})", os.fspath(path)) from None
+
+
+def _temporary(target: Path) -> Path:
+    """Return a new empty file beside ``target``."""
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp allows the owner only
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return Path(name)
 
 
 def _umask() -> int:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from ._atomic import whole
 from ._checks import missing
+from ._foreign import check_npy, decoding, read_zip
+from ._model_checks import fault
 from ._model_types import current_name, is_listed, stable_name
 from .exceptions import InvalidFileError, InvalidParameterError
 
@@ -92,15 +94,16 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
         found = skops.get_untrusted_types(data=data)
     except Exception as error:  # skops has no common base of its errors
         raise InvalidParameterError(f"`model` cannot be saved: {error}") from error
-    schema, members = _unpack(BytesIO(data))
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop(SCHEMA))
     renamed = _rename(schema, stable_name)
     strangers = [name for name in found if name not in renamed and not is_listed(name)]
     if strangers:
         raise InvalidParameterError(_refusal(strangers[0]))
-    if _has_store(schema):
-        raise InvalidParameterError(
-            "`model` has an engine with a store, a path that means nothing elsewhere. Remove it."
-        )
+    wrong = fault(model)
+    if wrong is not None:
+        raise InvalidParameterError(f"`model` {wrong}.")
     with whole(path) as temporary:
         temporary.write_bytes(_packed(schema, members, zipfile.ZIP_DEFLATED))
 
@@ -109,19 +112,16 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model in a file with its versions and notes."""
     skops = _skops()
     name = os.fspath(path)
-    if not zipfile.is_zipfile(path):
-        open(path, "rb").close()  # a file that is not there is an error of its own
-        raise InvalidFileError(f"{name!r} is not a model file; it must be written by kermes.save.")
-    try:
-        schema, members = _unpack(path)
+    members = read_zip(path, "a model file written by kermes.save")
+    with decoding(path, "a model file written by kermes.save"):
+        schema = json.loads(members.pop(SCHEMA))
+        for member, content in members.items():
+            if member.endswith(".npy"):
+                check_npy(content)
         renamed = _rename(schema, current_name).values()
         data = _packed(schema, members, zipfile.ZIP_STORED)
         found = skops.get_untrusted_types(data=data)
-    except Exception as error:
-        raise InvalidFileError(f"{name!r} is not a model file, or it is damaged ({error}).") from error
     strangers = [name for name in found if name not in renamed and not is_listed(name)]
-    if _has_store(schema):
-        raise InvalidFileError(f"{name!r} has an engine with a store, which would write to a path of its own choice.")
     if strangers:
         raise InvalidFileError(
             f"{name!r} holds {strangers[0]}, which is not a part of a model; the file is refused and nothing of it "
@@ -129,10 +129,18 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
         )
     try:
         content = skops.loads(data, trusted=found)
+        wrong = fault(content)
     except Exception as error:
-        raise InvalidFileError(_unreadable(name, error)) from error
+        raise InvalidFileError(
+            f"{name!r} cannot be read: {type(error).__name__}: {error}. Is it damaged, or from another version?"
+        ) from error
+    if wrong is not None:
+        raise InvalidFileError(f"{name!r} {wrong}.")
     if not isinstance(content, dict) or not {"format", "model", "versions", "notes"} <= set(content):
         raise InvalidFileError(f"{name!r} is not a model file; it must be written by kermes.save.")
+    for part in ("versions", "notes"):
+        if not isinstance(content[part], dict):
+            raise InvalidFileError(f"{name!r} is damaged: its {part} are {type(content[part]).__name__}, not a table.")
     if content["format"] not in (1, FORMAT):
         raise InvalidFileError(
             f"{name!r} was written by kermes {content['versions'].get('kermes')}, in another format. Upgrade kermes."
@@ -157,19 +165,8 @@ def _refusal(name: str) -> str:
     )
 
 
-def _unreadable(name: str, error: Exception) -> str:
-    return f"{name!r} cannot be read: {type(error).__name__}: {error}. Is it damaged, or from another version?"
-
-
-def _unpack(file: Any) -> tuple[Any, dict[str, bytes]]:
-    """Return the description of the objects in a file, and the arrays by name."""
-    with zipfile.ZipFile(file) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    return json.loads(members.pop(SCHEMA)), members
-
-
 def _packed(schema: Any, members: dict[str, bytes], compression: int) -> bytes:
-    """Return the file that :func:`_unpack` reads."""
+    """Return an archive of skops."""
     file = BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
         for name, data in members.items():
@@ -199,18 +196,6 @@ def _kermes_nodes(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, list):
         for item in node:
             yield from _kermes_nodes(item)
-
-
-def _has_store(node: Any) -> bool:
-    """Whether an engine below this node of a description has a store."""
-    if isinstance(node, list):
-        return any(map(_has_store, node))
-    if not isinstance(node, dict):
-        return False
-    if node.get("__class__") == "Engine":
-        store = node.get("content", {}).get("content", {}).get("store", {})
-        return bool(store.get("content", "null") != "null")
-    return any(map(_has_store, node.values()))
 
 
 def _skops() -> Any:

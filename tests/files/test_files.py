@@ -158,7 +158,7 @@ def test_every_row_belongs_to_a_measure(tmp_path, monkeypatch, load):
         (b"", "is empty"),
         (b"\n", "is empty"),
         (b"g,x\n", "no rows|no column of numbers"),
-        (b"g,x\na,1\nb,2,3\n", "cannot be read as a table"),
+        (b"g,x\na,1\nb,2,3\n", "is not a table, or it is damaged"),
         (b"g,x,x\na,1,2\n", "two columns of the same name|no column"),
         (b"\xff\xfe\x00g", "UTF-8"),
     ],
@@ -282,9 +282,9 @@ def test_hostile_arrays(tmp_path):
     np.savez(tmp_path / "objects.npz", images=np.array([{}]))
     refused("objects.npz", "not an archive of plain arrays")
     (tmp_path / "bad.npy").write_text("x")
-    refused("bad.npy", "cannot be read")
+    refused("bad.npy", "is not a plain array")
     (tmp_path / "bad-ubyte").write_bytes(idx(IMAGES)[:40])
-    refused("bad-ubyte", "cannot be read")
+    refused("bad-ubyte", "is not an IDX file")
     (tmp_path / "x.xyz").write_text("x")
     refused("x.xyz", "ending that says nothing")
     np.save(tmp_path / "i.npy", IMAGES)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
-from ._output import ROWS, print_json, print_table, refuse_ending, say, write_rows
+from ._output import ROWS, print_json, print_table, printable, refuse_ending, refuse_name, say, write_rows
 
 
 @click.command(
@@ -48,6 +48,7 @@ def cluster(
 
     refuse_ending(output, ROWS)
     found = reading.scaled(data)
+    refuse_name(found.by, ["cluster"])
     X = found.measures
     distance = naming.divergence(divergence)
     model: Any
@@ -62,19 +63,16 @@ def cluster(
     report = None if found.labels is None else clustering.cluster_report(labels, found.labels, D)
     rows = [_described(k, labels, D, found.keys) for k in range(clusters)]
     if as_json:
+        names = ("cluster", "size", "central", "mean distance")
+        members = dict(zip(found.keys.tolist(), labels.tolist(), strict=True))
+        scores = None if report is None else report.scores()
         print_json(
-            {
-                "clusters": [
-                    dict(zip(("cluster", "size", "central", "mean distance"), row, strict=True)) for row in rows
-                ],
-                "labels": dict(zip(found.keys.tolist(), labels.tolist(), strict=True)),
-                "report": None if report is None else report.scores(),
-            }
+            {"clusters": [dict(zip(names, row, strict=True)) for row in rows], "labels": members, "report": scores}
         )
         return
     print_table(str(X), ("cluster", "size", "central measure", "mean distance"), rows)
     if report is not None:
-        click.echo(report)
+        click.echo(printable(report))
     if output is not None:
         say(f"{len(X)} rows written to {output}")
 

@@ -12,8 +12,20 @@ import click
 from ..exceptions import KermesError
 from ._fit import labels_of, model_notes
 from ._hints import say_hints
-from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
-from ._output import print_json, refuse_existing, say
+from ._options import (
+    Command,
+    Name,
+    Reading,
+    as_json,
+    data_argument,
+    html_type,
+    new_file,
+    output,
+    reads,
+    seed_option,
+    task_option,
+)
+from ._output import print_json, printable, say
 
 
 @click.command(
@@ -26,12 +38,10 @@ from ._output import print_json, refuse_existing, say
 @data_argument()
 @reads()
 @click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
-@click.option(
-    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
-)
+@task_option
 @click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also a report for a browser.")
+@click.option("--html", type=html_type, callback=new_file, metavar="FILE", help="Also a report for a browser.")
 @seed_option
 @output("Where the best model goes.")
 @as_json
@@ -57,8 +67,6 @@ def compare(
     from ..comparison import ComparisonInterrupted
     from ._candidates import candidate
 
-    if html is not None and not click.get_current_context().params["force"]:
-        refuse_existing(html)
     if output is not None:
         _persistence.require()
     found = reading.read(data)
@@ -77,9 +85,9 @@ def compare(
         click.echo(result)
     if (html or output) and all(row["status"] != "ok" for row in result.table):
         raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
-    if html is not None:
-        result.report(html, command=shlex.join(["kermes", *sys.argv[1:]]))
-        say(f"Report written to {html}")
     if output is not None:
         _persistence.write(result.best_, output, model_notes(reading, found, task))
         say(f"Best model written to {output}")
+    if html is not None:
+        result.report(html, command=printable(shlex.join(["kermes", *sys.argv[1:]])))
+        say(f"Report written to {html}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+
+from ._options import SEED, html_type, new_file
 
 #: Digits of the same kind that nobody has seen, to try the best kernel on.
 NEW = 200
@@ -13,15 +16,11 @@ NEW = 200
 
 @click.command()
 @click.option("-n", "--images", default=200, show_default=True, type=click.IntRange(60, 1500), help="Digits to use.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of digits, shifts and folds.")
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of digits, shifts and folds.")
 @click.option(
-    "--html",
-    default="kermes-demo.html",
-    show_default=True,
-    type=click.Path(dir_okay=False),
-    help="Where the report goes.",
+    "--html", default="kermes-demo.html", show_default=True, type=html_type, callback=new_file, help="The report."
 )
-def demo(images: int, seed: int, html: str) -> None:
+def demo(images: int, seed: int, html: Path) -> None:
     """Compare kernels and distances on handwritten digits, and read new digits with the best.
 
     Each digit of 8 x 8 pixels is moved by up to one pixel at random. It becomes a measure: an atom at every pixel with

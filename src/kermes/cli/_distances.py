@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._options import Command, Name, Reading, as_json, data_argument, output, reads
-from ._output import MATRICES, print_facts, print_json, refuse_ending, remove_store, say, write_keys, write_matrix
+from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
 
 #: Measures up to which a matrix is summarised.
 LARGEST = 5000
@@ -46,31 +47,33 @@ def distances(
     A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
     chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
-    from .. import pairwise
+    from .. import Engine, pairwise
     from . import _naming as naming
 
     refuse_ending(output, MATRICES)
-    if resume and output.suffix != ".zarr":
+    if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
     found = reading.scaled(data)
-    engine = _engine(output, scheduler, resume)
-    D, info = pairwise(
-        found.measures, divergence=naming.divergence(divergence), engine=engine, squared=squared, return_info=True
-    )
-    if engine.store is None:
-        write_matrix(D, found.keys, found.by, "distances", output)
-    else:  # the engine has written them
-        write_keys(found.keys, output)
-    summary = {
-        "measures": len(found.measures),
-        "pairs": info.n_evaluated,
-        "unconverged": _unconverged_pairs(info),
-        "seconds": info.seconds,
-        **_spread(D),
-        "output": str(output),
-    }
+    executor: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
+    replaced = is_zarr(output) and not resume
+    with replacing(output, resumable=True) if replaced else nullcontext(output) as path:
+        store: dict[str, Any] = {"store": str(path), "resume": resume} if is_zarr(output) else {}
+        engine, distance = Engine(**executor, **store), naming.divergence(divergence)
+        D, info = pairwise(found.measures, divergence=distance, engine=engine, squared=squared, return_info=True)
+        summary = {
+            "measures": len(found.measures),
+            "pairs": info.n_evaluated,
+            "unconverged": _unconverged_pairs(info),
+            "seconds": info.seconds,
+            **_spread(D),
+            "output": str(output),
+        }
+        if store:  # the engine has written them
+            write_keys(found.keys, path)
+        else:
+            write_matrix(D, found.keys, found.by, "distances", output)
     _report(summary, as_json, str(found.measures))
-    if engine.store is not None:
+    if is_zarr(output):
         say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
 
 
@@ -116,18 +119,6 @@ def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: 
     _report(summary, as_json, str(found.measures))
 
 
-def _engine(output: Path, scheduler: str | None, resume: bool) -> Any:
-    """Return the engine of the options; distances go straight to a .zarr."""
-    from .. import Engine
-
-    options: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
-    if output.suffix == ".zarr":
-        if not resume:
-            remove_store(output)  # it is here only if --force allows it
-        options |= {"store": str(output), "resume": resume}
-    return Engine(**options)
-
-
 def _unconverged_pairs(info: Any) -> int:
     """Return the number of pairs whose tolerance was not reached; the matrix has each twice beside the diagonal."""
     from ..core import status as codes
@@ -154,7 +145,12 @@ def _client(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise missing("distributed", "distributed", "A Dask scheduler") from None
-    return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+    try:
+        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError) as error:
+        raise InvalidParameterError(
+            f"`scheduler` (--scheduler) must be an address such as tcp://host:8786; got {address!r} ({error})."
+        ) from None
 
 
 def _report(summary: dict[str, Any], as_json: bool, title: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._hints import say_hints
-from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option
+from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option, task_option
 from ._output import counted, print_json
 
 
@@ -27,9 +27,7 @@ from ._output import counted, print_json
 @data_argument()
 @reads()
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
-@click.option(
-    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
-)
+@task_option
 @click.option(
     "--learner",
     type=click.Choice(["auto", "svm", "lssvm", "gp"]),

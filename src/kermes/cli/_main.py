@@ -19,6 +19,7 @@ from ._diagnose import diagnose
 from ._distances import distances, gram
 from ._fit import fit
 from ._list import list_names
+from ._output import printable, say
 from ._predict import predict
 from ._reproduce import reproduce
 
@@ -56,23 +57,22 @@ class Group(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+            say("Interrupted.")
             ctx.exit(INTERRUPTED)
         except (KermesError, OSError) as error:
-            click.echo(f"Error: {_message(error)}", err=True)
+            say(f"Error: {_message(error)}")
             mendable = isinstance(error, MENDABLE) or (isinstance(error, KermesError) and isinstance(error, ValueError))
             ctx.exit(BAD_INPUT if mendable else FAILURE)
         except Exception as error:
-            click.echo(f"Error: {type(error).__name__}: {_message(error)}", err=True)
-            click.echo("The traceback: kermes --debug COMMAND ...", err=True)
+            say(f"Error: {type(error).__name__}: {_message(error)}\nThe traceback: kermes --debug COMMAND ...")
             ctx.exit(FAILURE)
 
 
 def _message(error: BaseException) -> str:
     """Return the message on one line; of errors of the operating system with the name of the file."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+        return printable(f"{error.filename}: {error.strerror}")
+    return printable(" ".join(str(error).split()))
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _short_warnings() -> Iterator[None]:
             string += " Give a greater tol or max_iter after the name, where kermes list has them."
         if string not in said:
             said.add(string)
-            click.echo(f"Warning: {string}", err=True)
+            say(f"Warning: {string}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -106,17 +106,7 @@ def main(debug: bool) -> None:
 
 
 for command in (
-    demo,
-    list_names,
-    diagnose,
-    compare,
-    fit,
-    predict,
-    cluster,
-    distances,
-    gram,
-    convert,
-    reproduce,
-    completion,
+    *(demo, list_names, diagnose, compare, fit, predict),
+    *(cluster, distances, gram, convert, reproduce, completion),
 ):
     main.add_command(command)

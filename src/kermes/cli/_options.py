@@ -11,8 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._output import refuse_existing
+from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
+from ._output import check_output
 
 Function = Callable[..., Any]
 
@@ -70,6 +70,8 @@ class Reading:
         data = read_file(path, **{name: value for name, value in named.items() if value is not None})
         X = data.measures
         if self.scale is not None:
+            if len(self.scale) != X.dim:
+                raise InvalidFileError(f"the model file scales {len(self.scale)} coordinates; {path} has {X.dim}.")
             X = X.map_points(lambda points: points / np.array(self.scale))
         return replace(data, measures=X if self.atoms is None else X.subsample(self.atoms))
 
@@ -97,17 +99,51 @@ class Reading:
         kept = {name: value for name, value in asdict(self).items() if value is not None}
         return {name: value for name, value in kept.items() if name not in ("label", "labels", "standardize")}
 
-    def or_else(self, notes: dict[str, Any], path: Path) -> Reading:
+    def or_else(self, notes: Any, path: Path) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
         from ..files import is_table
 
+        check_notes(notes)
         strange = OF_IMAGES if is_table(path) else OF_TABLES
         missing: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in notes.items()
-            if name not in strange and getattr(self, name, None) is None
+            if name not in strange and getattr(self, name) is None
         }
         return replace(self, **missing)
+
+
+#: What a model file may say about reading. It never names a file.
+NOTES: dict[str, Any] = {
+    "by": str,
+    "columns": [str],
+    "weights": str,
+    "drop_missing": bool,
+    "threshold": (int, float),
+    "binary": bool,
+    "spacing": (str, int, float),
+    "invert": bool,
+    "atoms": int,
+    "scale": [float],
+}
+
+
+def check_notes(notes: Any) -> None:
+    """Refuse notes of a model file that do not say how data are read."""
+    if not isinstance(notes, dict):
+        raise InvalidFileError(f"the model file is damaged: how data are read is {type(notes).__name__}, not a table.")
+    for name, value in notes.items():
+        kind = NOTES.get(name)
+        listed = isinstance(kind, list) and isinstance(value, (list, tuple)) and bool(value)
+        fits = kind and (all(isinstance(v, kind[0]) for v in value) if listed else _is_a(value, kind))
+        if not fits or (name == "atoms" and value < 1):
+            raise InvalidFileError(
+                f"the model file is damaged, or not to be trusted: it reads data with {name}={value!r:.99}."
+            )
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    return not isinstance(kind, list) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 class Columns(click.ParamType):  # type: ignore[type-arg]
@@ -139,8 +175,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]
     """A divergence or kernel by its short name; kept as a string, checked here."""
 
     def __init__(self, kind: str) -> None:
-        self.name = "name[:key=value,...]"
-        self._kind = kind
+        self.name, self._kind = "name[:key=value,...]", kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check the name and its parameters before any data are read."""
@@ -204,13 +239,16 @@ def data_argument(name: str = "data") -> Callable[[Function], Function]:
     return click.argument(name, type=click.Path(path_type=Path))
 
 
-def output(help: str, required: bool = False) -> Callable[[Function], Function]:
-    """Add ``-o`` and ``--force``; a file that exists is refused, before any work, unless forced."""
+def new_file(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse, before any work, a file that cannot be written, or exists and is not to be replaced."""
+    if value is not None:
+        replaced = ctx.params.get("force", True) or ctx.params.get("resume", False)
+        check_output(value, replaced, can_resume="resume" in ctx.params)
+    return value
 
-    def check(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-        if value is not None and not ctx.params.get("force") and not ctx.params.get("resume"):
-            refuse_existing(value, can_resume="resume" in ctx.params)
-        return value
+
+def output(help: str, required: bool = False) -> Callable[[Function], Function]:
+    """Add ``-o`` and ``--force``."""
 
     def decorate(command: Function) -> Function:
         @functools.wraps(command)
@@ -218,13 +256,17 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
             return command(**options)
 
         path = click.Path(path_type=Path)
-        decorated = click.option("-o", "--output", type=path, callback=check, required=required, help=help)(
-            without_force
-        )
-        return click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")(decorated)
+        where = click.option("-o", "--output", type=path, callback=new_file, required=required, help=help)
+        force = click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")
+        return force(where(without_force))
 
     return decorate
 
 
+html_type = click.Path(dir_okay=False, path_type=Path)
+task_option = click.option(
+    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
+)
+SEED = click.IntRange(0, 2**32 - 1)  # what NumPy's older generator takes
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-seed_option = click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of all draws.")
+seed_option = click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of all draws.")

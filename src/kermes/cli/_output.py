@@ -2,66 +2,115 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from .._atomic import whole
+from .._atomic import require_writable, whole
 from .._checks import missing
 from ..exceptions import InvalidParameterError
 
 MATRICES = (".npy", ".npz", ".csv", ".zarr")
 ROWS = (".csv", ".parquet")
+#: Characters that command a terminal, and bytes of a name that are not UTF-8.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def refuse_existing(path: Path, can_resume: bool = False) -> None:
-    """Refuse to replace a file, and to write into a folder that is not there."""
-    if can_resume and _is_store(path):
-        raise FileExistsError(
-            f"{str(path)!r} exists; use --resume to go on with it if it is unfinished, or --force to start anew."
-        )
-    if path.exists():
+def check_output(path: Path, replace: bool, can_resume: bool = False) -> None:
+    """Refuse, before any work, a path that cannot be written to, and one that exists unless it is to be replaced."""
+    folder = is_zarr(path)
+    if path.exists() and not replace:
+        if can_resume and _is_ours(path):
+            raise FileExistsError(
+                f"{str(path)!r} exists; use --resume to go on with it if it is unfinished, or --force to start anew."
+            )
         raise FileExistsError(f"{str(path)!r} exists; use --force to replace it.")
     if not path.parent.exists():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r}; make it first.")
+    if folder and path.exists() and not _is_ours(path):
+        raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder that kermes wrote; it is left alone.")
+    require_writable(path.with_name(f"{path.name}.new") if folder else path)
 
 
-def remove_store(path: Path) -> None:
-    """Remove a folder of Zarr, and no other folder."""
-    if not path.exists():
+def is_zarr(path: Path) -> bool:
+    """Whether the name is that of a Zarr folder."""
+    return path.suffix.lower() == ".zarr"
+
+
+@contextmanager
+def replacing(path: Path, resumable: bool) -> Iterator[Path]:
+    """Yield a folder beside ``path`` that takes its place at the end; ``path`` itself if it is new and resumable.
+
+    What is resumable and was interrupted is kept.
+    """
+    if resumable and not path.exists():
+        yield path
         return
-    if not _is_store(path):
-        raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder; it is left alone.")
-    shutil.rmtree(path)
+    draft = path.with_name(f"{path.stem}.new{path.suffix}")
+    check_output(draft, replace=True)
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        yield draft
+    except BaseException as error:
+        if resumable and isinstance(error, KeyboardInterrupt) and draft.exists():
+            say(f"{path} is as it was; what was finished is in {draft}: go on with -o {draft} --resume")
+        else:
+            shutil.rmtree(draft, ignore_errors=True)
+        raise
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    if path.exists():
+        path.rename(old / "old")
+    draft.rename(path)
+    shutil.rmtree(old)
 
 
-def _is_store(path: Path) -> bool:
-    return any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray"))
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is a Zarr group that kermes wrote, or an empty one."""
+    try:
+        attributes = json.loads((path / "zarr.json").read_bytes())["attributes"]
+        return bool({"kermes", "kermes_matrix"} & set(attributes))
+    except (OSError, ValueError, KeyError, TypeError):
+        return path.is_dir() and not any(path.iterdir())
 
 
 def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:
     """Refuse a kind of file that cannot be written, before any work."""
-    if path is not None and path.suffix not in endings:
+    if path is not None and path.suffix.lower() not in endings:
         raise InvalidParameterError(f"`output` (-o) must end in {', '.join(endings)}; got {path.name!r}.")
+
+
+def refuse_name(by: str, names: Iterable[str]) -> None:
+    """Refuse a column of names that would have the name of a column of results."""
+    if by in names:
+        raise InvalidParameterError(
+            f"`by` (--by) is {by!r}, as a column of the result is called; rename it in the data."
+        )
 
 
 def say(message: str) -> None:
     """Print a line about the work to the error stream, which scripts do not read."""
-    click.echo(message, err=True)
+    click.echo(printable(message), err=True)
+
+
+def printable(text: Any) -> str:
+    """Return a string in which characters that command a terminal are shown by their numbers."""
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
 
 
 def print_json(content: Any) -> None:
     """Print one JSON document; numbers that JSON lacks become null."""
-    click.echo(json.dumps(_plain(content), indent=2, ensure_ascii=False))
+    click.echo(printable(json.dumps(_plain(content), indent=2, ensure_ascii=False)))
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], right: int = 1) -> None:
@@ -73,14 +122,14 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
-        table.add_column(name, justify="right" if i >= right else "left", overflow="fold")
+        table.add_column(printable(name), justify="right" if i >= right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*[Text(cell if isinstance(cell, str) else number(cell)) for cell in row])
+        table.add_row(*[Text(printable(number(cell))) for cell in row])
     console = Console()
     if not console.is_terminal:
         console = Console(width=140, file=sys.stdout)
     if title:
-        click.echo(title)
+        click.echo(printable(title))
     console.print(table)
 
 
@@ -88,18 +137,16 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     """Print names and values in two columns; what is None is left out."""
     shown = {name: number(value) for name, value in facts.items() if value is not None}
     width = max(map(len, shown), default=0)
-    click.echo(title)
+    click.echo(printable(title))
     for name, value in shown.items():
-        click.echo(f"  {name.ljust(width)}  {value}")
+        click.echo(printable(f"  {name.ljust(width)}  {value}"))
 
 
 def number(value: Any) -> str:
     """Return a number as a string: four digits, whole numbers in full."""
     if value is None:
         return ""
-    if isinstance(value, (int, np.integer)) or not isinstance(value, (float, np.floating)):
-        return str(value)
-    return f"{value:.4g}"
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def counted(n: int, one: str, more: str) -> str:
@@ -109,41 +156,41 @@ def counted(n: int, one: str, more: str) -> str:
 
 def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     """Write columns of equal length as CSV or Parquet, or print them as CSV."""
-    lists = {name: np.asarray(values) for name, values in columns.items()}
-    if path is None:
-        _write_csv(lists, sys.stdout)
+    from ..files._tables import write_columns, write_csv
+
+    if path is not None:
+        with whole(path) as temporary:
+            write_columns(columns, temporary)
         return
-    with whole(path) as temporary:
-        if path.suffix == ".parquet":
-            _write_parquet(lists, temporary)
-            return
-        with open(temporary, "w", newline="", encoding="utf-8") as file:
-            _write_csv(lists, file)
+    text = StringIO()
+    write_csv(columns, text)
+    click.echo(printable(text.getvalue()) if sys.stdout.isatty() else text.getvalue(), nl=False)
 
 
 def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None:
     """Write a square matrix with the names of its rows (``.npy``: without)."""
-    if path.suffix == ".zarr":
-        _write_zarr(matrix, keys, name, path)
-        return
-    with whole(path) as temporary:
-        if path.suffix == ".csv":
-            columns = {by: keys} | {str(key): column for key, column in zip(keys, matrix.T, strict=True)}
-            if len(columns) <= len(keys):
-                raise InvalidParameterError("two measures have one name, so a CSV cannot hold both; use .npz.")
-            with open(temporary, "w", newline="", encoding="utf-8") as file:
-                _write_csv(columns, file)
-        elif path.suffix == ".npz":
-            with open(temporary, "wb") as file:
+    kind = path.suffix.lower()
+    if kind == ".zarr":
+        with replacing(path, resumable=False) as folder:
+            group = _open_group(folder, "w", {"kermes_matrix": name})
+            group.create_array(name, data=np.asarray(matrix))
+            _create_keys(group, keys)
+    elif kind == ".csv":
+        columns = {by: keys} | {str(key): column for key, column in zip(keys, matrix.T, strict=True)}
+        if len(columns) <= len(keys):
+            raise InvalidParameterError("two measures have one name, so a CSV cannot hold both; use .npz.")
+        write_rows(columns, path)
+    else:
+        with whole(path) as temporary, open(temporary, "wb") as file:
+            if kind == ".npz":
                 np.savez_compressed(file, **{name: matrix, "keys": keys})
-        else:
-            with open(temporary, "wb") as file:
+            else:
                 np.save(file, matrix, allow_pickle=False)
 
 
 def write_keys(keys: Any, path: Path) -> None:
     """Write the names of the measures into a Zarr group, as its array ``keys``."""
-    _create_keys(_zarr().open_group(str(path), mode="r+"), keys)
+    _create_keys(_open_group(path, "r+", None), keys)
 
 
 def _create_keys(group: Any, keys: Any) -> None:
@@ -152,41 +199,13 @@ def _create_keys(group: Any, keys: Any) -> None:
     group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
 
 
-def _zarr() -> Any:
+def _open_group(path: Path, mode: Any, attributes: dict[str, Any] | None) -> Any:
     try:
         import zarr
     except ImportError:
         raise missing("zarr", "distributed", "Writing .zarr") from None
-    return zarr
-
-
-def _write_zarr(matrix: Any, keys: Any, name: str, path: Path) -> None:
-    """Write a zarr group with the matrix and the keys, in a folder that is renamed when it is complete."""
-    zarr = _zarr()
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        group = zarr.open_group(str(folder / "new"), mode="w")
-        group.create_array(name, data=np.asarray(matrix))
-        _create_keys(group, keys)
-        remove_store(path)
-        (folder / "new").rename(path)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _write_csv(columns: Mapping[str, Any], file: Any) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True))
-
-
-def _write_parquet(columns: Mapping[str, Any], path: Path) -> None:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise missing("pyarrow", "io", "Writing Parquet") from None
-    parquet.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
+    # A string with "::" would be an address.
+    return zarr.open_group(zarr.storage.LocalStore(path), mode=mode, attributes=attributes)
 
 
 def _plain(value: Any) -> Any:

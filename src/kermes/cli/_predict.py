@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._options import Command, Reading, as_json, data_argument, output, reads
-from ._output import ROWS, print_json, refuse_ending, say, write_rows
+from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
 
 
 @click.command(
@@ -40,10 +40,13 @@ def predict(
 
     refuse_ending(output, ROWS)
     file = _persistence.read(model)
+    reading = reading.or_else(file.notes.get("reading", {}), data)
     _refuse_other_reading(reading, file.notes, data)
-    found = reading.or_else(file.notes.get("reading", {}), data).read(data)
+    found = reading.read(data)
     _refuse_other_kind(found.kind, file.notes, data)
-    columns = {found.by: found.keys} | _predictions(file.model, found.measures, proba, std)
+    results = _predictions(file.model, found.measures, proba, std)
+    refuse_name(found.by, results)
+    columns = {found.by: found.keys} | results
     if as_json:
         names = list(columns)
         rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
@@ -77,7 +80,7 @@ def _refuse_other_reading(reading: Reading, notes: dict[str, Any], data: Path) -
 def _refuse_other_kind(kind: str, notes: dict[str, Any], data: Path) -> None:
     """Refuse images for a model of tables, and tables for one of images; saved measures may come from either."""
     words = {"table": "a table", "images": "images"}
-    known = notes.get("kind")
+    known = str(notes.get("kind"))
     if kind != known and kind in words and known in words:
         raise InvalidParameterError(
             f"{data.name!r} holds {words[kind]}, but the model was fitted to {words[known]}; give it data of that kind."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import struct
 from collections.abc import Iterator
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._checks import choice
+from .._foreign import decoding, read_bytes, read_npz
 from .._typing import AnyArray
-from ..exceptions import KermesError
+from ..exceptions import InvalidFileError
 from ..measures import Measures
 
 __all__ = ["Images", "find_folder", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
@@ -94,8 +94,8 @@ def load_usps(path: str | os.PathLike[str] | None = None, split: str = "train") 
     split : 'train' or 'test'
     """
     choice(split, "split", ["train", "test"])
-    with np.load(_require("usps", "usps.npz", path) / "usps.npz", allow_pickle=False) as file:
-        return Images(file[f"X_{split}"], file[f"y_{split}"].astype(np.int64), DIGITS)
+    file = read_npz(_require("usps", "usps.npz", path) / "usps.npz")
+    return Images(file[f"X_{split}"], file[f"y_{split}"].astype(np.int64), DIGITS)
 
 
 def load_quickdraw(path: str | os.PathLike[str] | None = None) -> Images:
@@ -107,20 +107,19 @@ def load_quickdraw(path: str | os.PathLike[str] | None = None) -> Images:
         Folder with ``quickdraw.npz`` (arrays images, labels, class_names). By default that is the folder
         ``quickdraw`` of ``$KERMES_DATA``, or of ``../shared/data`` if the variable is not set.
     """
-    with np.load(_require("quickdraw", "quickdraw.npz", path) / "quickdraw.npz", allow_pickle=False) as file:
-        return Images(file["images"], file["labels"].astype(np.int64), tuple(str(c) for c in file["class_names"]))
+    file = read_npz(_require("quickdraw", "quickdraw.npz", path) / "quickdraw.npz")
+    return Images(file["images"], file["labels"].astype(np.int64), tuple(map(str, file["class_names"])))
 
 
 def read_idx(path: str | os.PathLike[str]) -> AnyArray:
     """Return the array in an IDX file of unsigned bytes (the format of MNIST), gzipped or not."""
-    opener: Any = gzip.open if Path(path).suffix == ".gz" else open
-    with opener(path, "rb") as file:
-        content = file.read()
+    content = read_bytes(path)
     # Two zero bytes, the type (8 = unsigned byte), the number of dimensions, then big-endian sizes.
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
-        raise KermesError(f"{os.fspath(path)!r} is not an IDX file of unsigned bytes.")
-    shape = struct.unpack_from(f">{content[3]}I", content, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
+        raise InvalidFileError(f"{os.fspath(path)!r} is not an IDX file of unsigned bytes.")
+    with decoding(path, "an IDX file"):
+        shape = struct.unpack_from(f">{content[3]}I", content, 4)
+        return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
 
 
 def _folders(name: str, path: str | os.PathLike[str] | None) -> Iterator[Path]:
@@ -190,7 +189,7 @@ def _openml_mnist(split: str) -> Images:
     from sklearn.datasets import fetch_openml
 
     try:
-        images, labels = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, n_retries=0)
+        images, labels = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, n_retries=1)
     except OSError as error:
         raise FileNotFoundError(
             "the MNIST files were not found, nor could they be downloaded from OpenML; pass their folder as `path`, "

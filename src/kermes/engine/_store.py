@@ -100,7 +100,7 @@ class StoreKeeper:
         if self.path.is_file():
             raise StoreError(f"`store` must be a folder; {path} is a file. Use another path.")
         try:
-            self._group = _zarr().open_group(str(self.path), mode="r+" if writable else "r")
+            self._group = _zarr().open_group(_local(self.path), mode="r+" if writable else "r")
             self.manifest: dict[str, Any] = dict(self._group.attrs["kermes"])
         except (FileNotFoundError, KeyError) as error:
             raise StoreError(f"`{path}` is not a store of distances written by kermes ({error!r}).") from None
@@ -296,7 +296,7 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     draft.parent.mkdir(parents=True, exist_ok=True)
     try:
-        group = _zarr().create_group(str(draft), attributes={"kermes": manifest})
+        group = _zarr().create_group(_local(draft), attributes={"kermes": manifest})
         # Values hardly compress, and reading is faster without. Chunks that equal `fill_value` are not written.
         layout = {"shape": tuple(manifest["shape"]), "chunks": (manifest["chunk"],) * 2, "compressors": None}
         attributes = {"content": "d**power", "power": manifest["scale"][0], "upper_triangle": manifest["symmetric"]}
@@ -341,6 +341,11 @@ def _checksum(arrays: dict[str, AnyArray]) -> int:
         if name in arrays:
             digest.update(np.ascontiguousarray(arrays[name]).data)
     return int.from_bytes(digest.digest(), "little")
+
+
+def _local(path: Path) -> Any:
+    """Return the folder as Zarr takes it: a string with "::" would be an address."""
+    return _zarr().storage.LocalStore(path)
 
 
 def _zarr() -> Any:

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-import gzip
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from .. import _foreign
 from .._typing import AnyArray
 from ..datasets import read_idx
-from ..exceptions import InvalidFileError, KermesError
+from ..exceptions import InvalidFileError
 from ..measures import Measures
-from ._data import Data
+from ._data import IDX, Data
 
 IMAGES = ("images", "X", "x", "data")
 LABELS = ("labels", "label", "y", "target")
 
 
-def read_npz(
-    path: Path, label: str | None, threshold: float | None, binary: bool, spacing: str | float, invert: bool
-) -> Data:
+def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Measures]) -> Data:
     """Read saved measures, or a stack of images with labels."""
-    arrays = _npz(path)
+    arrays = _foreign.read_npz(path)
     labels = _pick_labels(arrays, label, path)
     if "kermes_format" in arrays:
         X, kind = Measures.load(path), "measures"
     else:
-        X, kind = stack(_pick_images(arrays, path), threshold, binary, spacing, invert), "images"
+        X, kind = as_measures(_pick_images(arrays, path)), "images"
     if labels is not None and labels.shape != (len(X),):
         raise InvalidFileError(f"{str(path)!r} has labels of shape {labels.shape} for {len(X)} measures.")
     return Data(X, labels, kind=kind)
 
 
-def read_stack(path: Path, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Data:
-    """Read the images of an ``.npy`` or IDX file."""
-    return Data(stack(_array(path), threshold, binary, spacing, invert), kind="images")
+def read_array(path: Path) -> AnyArray:
+    """Read an ``.npy`` or IDX file."""
+    return _foreign.read_npy(path) if _plain_name(path).endswith(".npy") else read_idx(path)
 
 
 def read_labels(path: Path) -> AnyArray:
     """Read labels from ``.npy``, IDX, or text with one per line."""
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".npy", "-ubyte", ".idx")):
-        return _array(path)
+    if _plain_name(path).endswith((".npy", *IDX)):
+        return read_array(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        lines = _foreign.read_bytes(path).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise InvalidFileError(f"{str(path)!r} is not text; labels are .npy, IDX, or text in lines.") from None
     while lines and not lines[-1].strip():
@@ -53,7 +51,7 @@ def read_labels(path: Path) -> AnyArray:
     for kind in (np.int64, np.float64):
         try:
             return words.astype(kind)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return words
 
@@ -68,26 +66,13 @@ def write_npz(data: Data, path: Path) -> None:
 
 def stack(images: AnyArray, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Measures:
     """Return grey images as measures."""
-    if invert:
+    if invert and images.size:
         images = images.max() - images
     return Measures.from_images(images, threshold, binary, spacing)
 
 
-def _array(path: Path) -> AnyArray:
-    try:
-        if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
-        return read_idx(path)
-    except (ValueError, EOFError, KermesError, gzip.BadGzipFile) as error:
-        raise InvalidFileError(f"{str(path)!r} cannot be read ({error}).") from error
-
-
-def _npz(path: Path) -> dict[str, AnyArray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise InvalidFileError(f"{str(path)!r} is not an archive of plain arrays ({error}).") from error
+def _plain_name(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz")
 
 
 def _pick_images(arrays: dict[str, AnyArray], path: Path) -> AnyArray:

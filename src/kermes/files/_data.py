@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._atomic import whole
+from .._foreign import require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures import Measures
@@ -20,6 +23,7 @@ __all__ = ["Data", "is_table", "read", "write"]
 #: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 IDX = ("-ubyte", ".idx")
+WRITTEN = (".npz", ".csv", ".parquet")
 #: Labels in lower case that say that there is none.
 NO_LABEL = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 KINDS = "a table (.csv, .tsv, .parquet), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder of images"
@@ -109,8 +113,7 @@ def read(
     from . import _arrays, _pictures, _tables
 
     source = Path(path)
-    if not source.exists():
-        raise FileNotFoundError(f"there is no file {os.fspath(path)!r}{_near(source)}")
+    _require_there(source)
     kind = _ending(source)
     given: dict[str, Any]
     if kind in TABLES:
@@ -120,18 +123,21 @@ def read(
     else:
         given = {"by": by, "columns": columns, "weights": weights, "drop_missing": drop_missing}
         _refuse(given, f"{source.name!r} is not a table")
-        stack = (threshold, binary, spacing, invert)
+        as_measures = partial(_arrays.stack, threshold=threshold, binary=binary, spacing=spacing, invert=invert)
         if source.is_dir():
-            data = _pictures.read(source, *stack)
+            data = _pictures.read(source, as_measures)
         elif kind == ".npz":
-            data = _arrays.read_npz(source, label, *stack)
+            data = _arrays.read_npz(source, label, as_measures)
         elif kind == ".npy" or kind in IDX:
-            data = _arrays.read_stack(source, *stack)
+            data = Data(as_measures(_arrays.read_array(source)), kind="images")
         else:
             raise InvalidFileError(f"{source.name!r} has an ending that says nothing; give {KINDS}.")
     if labels is not None:
+        _require_there(Path(labels))
         data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
-    _require_all_labels(data)
+    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_label(data.labels)
+    if gaps.any():
+        raise InvalidFileError(f"measure {data.keys[gaps.argmax()]!s} has no label; leave it out or label it.")
     return data
 
 
@@ -148,11 +154,13 @@ def write(data: Data, path: str | os.PathLike[str]) -> None:
     from . import _arrays, _tables
 
     ending = _ending(Path(path))
-    writers = {".npz": _arrays.write_npz, ".csv": _tables.write_csv, ".parquet": _tables.write_parquet}
-    if ending not in writers:
-        raise InvalidParameterError(f"measures are written to {', '.join(writers)}; got {os.fspath(path)!r}.")
+    if ending not in WRITTEN:
+        raise InvalidParameterError(f"measures are written to {', '.join(WRITTEN)}; got {os.fspath(path)!r}.")
     with whole(path) as temporary:
-        writers[ending](data, temporary)
+        if ending == ".npz":
+            _arrays.write_npz(data, temporary)
+        else:
+            _tables.write_columns(_tables.long_columns(data), temporary)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -166,14 +174,17 @@ def _ending(path: Path) -> str:
     return next((ending for ending in (*TABLES, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
 
 
-def _near(path: Path) -> str:
-    """Return a guess at the file that was meant."""
-    from difflib import get_close_matches
-
-    folder = path.parent
-    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    close = get_close_matches(path.name, names, n=1)
-    return f". Did you mean {os.fspath(folder / close[0])!r}?" if close else ""
+def _require_there(path: Path) -> None:
+    """Refuse what is neither a regular file nor a folder; guess at the file that was meant."""
+    if not path.exists():
+        if path.is_symlink():
+            raise FileNotFoundError(f"{os.fspath(path)!r} is a link to {os.readlink(path)!r}, which is not there")
+        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = get_close_matches(path.name, names, n=1)
+        near = f". Did you mean {os.fspath(path.parent / close[0])!r}?" if close else ""
+        raise FileNotFoundError(f"there is no file {os.fspath(path)!r}{near}")
+    if not path.is_dir():
+        require_file(path)
 
 
 def _refuse(options: dict[str, Any], reason: str) -> None:
@@ -189,12 +200,6 @@ def without_label(labels: AnyArray) -> AnyArray:
     if labels.dtype.kind not in "OUT":
         return np.zeros(labels.shape, dtype=bool)
     return np.array([isinstance(label, str) and label.strip().casefold() in NO_LABEL for label in labels.tolist()])
-
-
-def _require_all_labels(data: Data) -> None:
-    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_label(data.labels)
-    if gaps.any():
-        raise InvalidFileError(f"measure {data.keys[gaps.argmax()]!s} has no label; leave it out or label it.")
 
 
 def _labelled(data: Data, labels: AnyArray, name: str) -> Data:

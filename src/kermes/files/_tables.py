@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,16 @@ import narwhals as nw
 import numpy as np
 
 from .._checks import missing
+from .._foreign import decoding, is_gzip, read_bytes, require_room
 from .._typing import AnyArray
 from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
 from ..measures._frame import empty_cells, groups, listed, require_column
 from ._data import Data, without_label
+
+#: Columns that a table may have, and rows of a Parquet file that are expanded at a time.
+COLUMNS, BATCH = 100_000, 4096
 
 
 def read(
@@ -39,65 +44,74 @@ def read(
     for name in [by, *(columns or ()), *([] if weights is None else [weights]), *([] if label is None else [label])]:
         require_column(table, name)
     if columns is None:
-        columns = _coordinates(table, {by, weights, label})
-    table = _complete(table, by, [*columns, *([] if weights is None else [weights])], drop_missing)
+        columns = _coordinates(table, {by, weights, label}, path)
+    numbers = [*columns, *([] if weights is None else [weights])]
+    for name in numbers:
+        _refuse_stray_string(table[name], path, [other for other in columns if other != name])
+    table = _complete(table, by, numbers, drop_missing)
     X = Measures.from_frame(table.to_native(), by, list(columns), weights)
     return Data(X, None if label is None else _labels(table, by, label), by, tuple(columns), "table")
 
 
-def write_csv(data: Data, path: Path) -> None:
-    """Write one row per atom; numbers are written so that they come back with the same bits."""
-    columns = _long(data)
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def write_parquet(data: Data, path: Path) -> None:
-    """Write one row per atom."""
+def write_columns(columns: Mapping[str, Any], path: Path) -> None:
+    """Write columns of equal length as Parquet or CSV, whose numbers come back with the same bits."""
+    if path.suffix.lower() == ".csv":
+        with open(
+            path, "w", newline="", encoding="utf-8", errors="surrogateescape"
+        ) as file:  # names of files as they are
+            write_csv(columns, file)
+        return
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         raise missing("pyarrow", "io", "Writing Parquet") from None
-    parquet.write_table(pa.table({name: pa.array(column) for name, column in _long(data).items()}), path)
+    parquet.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
+
+
+def write_csv(columns: Mapping[str, Any], file: Any) -> None:
+    """Write a line of names and the rows."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True))
 
 
 def _load(path: Path) -> Any:
     """Return the table through whichever of pyarrow, pandas and polars is installed."""
-    parquet = path.suffix in (".parquet", ".pq")
-    separator = None if parquet else _separator(path)
+    separator = None if path.suffix.lower() in (".parquet", ".pq") else _separator(path)
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
-            native = load(path, separator)
+            with decoding(path, "a table"):
+                native = load(path, separator)
+            return nw.from_native(native, eager_only=True)
         except ImportError:
             continue
-        except (OSError, MemoryError):
-            raise
-        except Exception as error:  # each library has errors of its own
-            first = str(error).strip().splitlines()[0]
-            raise InvalidFileError(f"{str(path)!r} cannot be read as a table: {first}") from error
-        try:
-            return nw.from_native(native, eager_only=True)
         except nw.exceptions.DuplicateError:
             raise InvalidFileError(f"{str(path)!r} has two columns of the same name; rename one of them.") from None
     raise missing("pyarrow", "io", "Reading tables")
 
 
 def _by_pyarrow(path: Path, separator: str | None) -> Any:
+    import pyarrow as pa
     from pyarrow import csv as tables
     from pyarrow import parquet
 
-    if separator is None:
-        return parquet.read_table(path)
-    return tables.read_csv(path, parse_options=tables.ParseOptions(delimiter=separator))
+    if separator is not None:
+        return tables.read_csv(_content(path), parse_options=tables.ParseOptions(delimiter=separator))
+    with parquet.ParquetFile(path) as file:
+        require_room(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        batches, size = [], 0
+        for batch in file.iter_batches(BATCH):
+            batches.append(batch)
+            size += batch.nbytes
+            require_room(path, size)
+        return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 def _by_pandas(path: Path, separator: str | None) -> Any:
     import pandas as pd
 
-    return pd.read_parquet(path) if separator is None else pd.read_csv(path, sep=separator)
+    return pd.read_parquet(path) if separator is None else pd.read_csv(_content(path), sep=separator)
 
 
 def _by_polars(path: Path, separator: str | None) -> Any:
@@ -105,28 +119,61 @@ def _by_polars(path: Path, separator: str | None) -> Any:
 
     if separator is None:
         return pl.read_parquet(path)
-    return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    return pl.read_csv(_content(path), separator=separator, infer_schema_length=None)
+
+
+def _content(path: Path) -> Any:
+    """Return what a library reads: the path, or the expanded content of a gzipped file."""
+    return BytesIO(read_bytes(path)) if is_gzip(path) else path
 
 
 def _separator(path: Path) -> str:
     """Return the character that divides the first line: a comma, semicolon or tab."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as file:
-            first = file.readline()
+        with BytesIO(read_bytes(path)) if is_gzip(path) else open(path, "rb") as file:
+            first = file.readline().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidFileError(f"{str(path)!r} is not text in UTF-8; convert it, or name it for what it is.") from None
     if not first.strip():
         raise InvalidFileError(f"{str(path)!r} is empty; a table needs a line with the names of its columns.")
-    return max(",;\t", key=first.count)
+    separator = max(",;\t", key=first.count)
+    if first.count(separator) >= COLUMNS:
+        raise InvalidFileError(f"{str(path)!r} has more than {COLUMNS:,} columns; is its first line what it should be?")
+    return separator
 
 
-def _coordinates(table: Any, used: set[str | None]) -> list[str]:
+def _coordinates(table: Any, used: set[str | None], path: Path) -> list[str]:
     """Return the columns of numbers that have no other use."""
-    found = [name for name in table.columns if name not in used and table[name].dtype.is_numeric()]
+    free = [name for name in table.columns if name not in used]
+    found = [name for name in free if table[name].dtype.is_numeric()]
+    for name in free:
+        _refuse_stray_string(table[name], path, found)
     if not found:
         raise InvalidMeasureError(f"no column of numbers is left for the coordinates; the table has {listed(table)}.")
     return found
+
+
+def _refuse_stray_string(column: Any, path: Path, others: Sequence[str]) -> None:
+    """Refuse a column of numbers that a few strings among them made a column of strings."""
+    if column.dtype.is_numeric() or column.dtype not in (nw.String, nw.Categorical, nw.Object):
+        return
+    words = [word for word in column.unique().to_list() if isinstance(word, str) and word.strip()]
+    strays = {word for word in words if not _is_number(word)}
+    if not strays or len(strays) == len(words):
+        return
+    row, word = next((row, word) for row, word in enumerate(column.to_list()) if word in strays)
+    raise InvalidFileError(
+        f"{str(path)!r}: the column {column.name!r} has the string {word!r} among its numbers (row {row}); correct "
+        "the cell, or leave it empty and use --drop-missing (drop_missing=True). If the column is no coordinate, name "
+        f"those that are: --columns {','.join(others) or '...'}."
+    )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 def _complete(table: Any, by: str, names: Sequence[str], drop: bool) -> Any:
@@ -182,7 +229,7 @@ def _labels(table: Any, by: str, label: str) -> AnyArray:
     return np.asarray(values[first])
 
 
-def _long(data: Data) -> dict[str, AnyArray]:
+def long_columns(data: Data) -> dict[str, AnyArray]:
     """Return the columns of the long table."""
     X = data.measures
     owner = ragged.owners(X.offsets)

@@ -105,7 +105,7 @@ class Report:
         """Write the page; a file of that name is replaced when the new one is complete."""
         page = self.html()
         with whole(path) as part:
-            part.write_text(page, encoding="utf-8")
+            part.write_text(page, encoding="utf-8", errors="backslashreplace")  # names of files may be no text
         return Path(path)
 
     def _targets(self) -> str:

@@ -1,0 +1,119 @@
+"""What a loaded model must not hold: files to write, classes to call, numbers that compiled code takes for addresses.
+
+Types alone are checked before anything is constructed (``_model_types``). What the objects hold is checked here, on the
+objects themselves: a description may reach the same object on many ways.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["fault"]
+
+#: What holds nothing, or nothing that came from a file.
+CLOSED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float, complex, type(None))
+
+
+def fault(model: Any) -> str | None:
+    """Return what a model holds that it must not, None if there is nothing."""
+    return next((found for found in map(_fault, _parts(model)) if found), None)
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """Yield everything that a model refers to, once."""
+    waiting, seen = [model], {id(model): model}
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, CLOSED) or type(part).__module__.startswith("kermes.engine"):
+            continue
+        held = (
+            part.ravel().tolist() if isinstance(part, np.ndarray) and part.dtype == object else gc.get_referents(part)
+        )
+        for item in held:
+            if item is not type(part) and id(item) not in seen:
+                seen[id(item)] = item
+                waiting.append(item)
+
+
+def _fault(part: Any) -> str | None:
+    """Return what is wrong with one object."""
+    from scipy import sparse
+    from sklearn.svm._base import BaseLibSVM
+
+    from .engine import Engine
+    from .measures import Measure, Measures
+    from .measures._packed import Packed
+
+    if isinstance(part, type) and part.__module__.split(".")[0] in ("kermes", "sklearn"):
+        return f"holds the class {part.__module__}.{part.__qualname__} itself, which nothing of it may call"
+    if isinstance(part, Engine):
+        if getattr(part, "store", None) is not None:
+            return "has an engine with a store, a path of its own choice. Remove it"
+        return None
+    checks = {
+        Packed: Packed.is_sound,
+        Measures: _is_view,
+        Measure: _is_row,
+        BaseLibSVM: _is_machine,
+        sparse.csr_matrix: _is_sparse,
+    }
+    for kind, sound in checks.items():
+        if isinstance(part, kind):
+            try:
+                fits = sound(part)
+            except Exception:  # whatever a part of another type raises
+                fits = False
+            if not fits:
+                return f"is damaged: the arrays of {type(part).__name__} do not fit together"
+    return None
+
+
+def _is_view(X: Any) -> bool:
+    return X._rows is None or _within(X._rows, len(X._root))
+
+
+def _is_row(measure: Any) -> bool:
+    return _within(np.array([measure._row]), len(measure._root))
+
+
+def _is_sparse(matrix: Any) -> bool:
+    matrix.check_format(full_check=True)
+    return True
+
+
+def _is_machine(machine: Any) -> bool:
+    """Whether a support vector machine numbers vectors and classes that it has: libsvm trusts all numbers."""
+    if not hasattr(machine, "support_"):
+        return True
+    n_classes = len(machine.classes_) if machine._impl in ("c_svc", "nu_svc") else 2
+    pairs = n_classes * (n_classes - 1) // 2
+    counts = np.asarray(machine._n_support)
+    n = int(counts.sum() if machine._impl in ("c_svc", "nu_svc") else counts[0])
+    vectors = machine.support_vectors_
+    shapes = (
+        machine.support_.shape == (n,)
+        and machine._dual_coef_.shape == machine.dual_coef_.shape == (n_classes - 1, n)
+        and machine._intercept_.shape == machine.intercept_.shape == (pairs,)
+        and all(len(p) in (0, pairs) for p in (machine._probA, machine._probB))
+        and (vectors.size == 0 or vectors.shape == (n, machine.shape_fit_[1]))
+    )
+    plain = isinstance(machine._sparse, bool) and (callable(machine.kernel) or isinstance(machine.kernel, str))
+    return (
+        shapes
+        and plain
+        and len(counts) == n_classes
+        and counts.min() >= 0
+        and _within(machine.support_, machine.shape_fit_[0])
+    )
+
+
+def _within(numbers: Any, n: int) -> bool:
+    """Whether all are integers from 0 to n - 1."""
+    array = np.asarray(numbers)
+    return array.dtype.kind in "iu" and (not array.size or (array.min() >= 0 and array.max() < n))
