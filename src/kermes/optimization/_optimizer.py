@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -133,13 +134,14 @@ class SimplexOptimizer:
         self.acquisition = ExpectedImprovement() if acquisition is None else acquisition
         self.n_initial = self.n_weights + 2 if n_initial is None else integer(n_initial, "n_initial", low=2)
         self.noise = noise
-        for value, kind, name in (
-            (self.surrogate, Surrogate, "surrogate"),
-            (self.acquisition, Acquisition, "acquisition"),
-            (noise, (bool, np.bool_), "noise"),
-        ):
-            if not isinstance(value, kind):  # type: ignore[arg-type]
-                raise InvalidParameterError(f"`{name}` must be {_kind(kind)}; got {value!r}.")
+        for value, kind in ((self.surrogate, Surrogate), (self.acquisition, Acquisition)):
+            if not isinstance(value, kind):
+                name = kind.__name__
+                raise InvalidParameterError(
+                    f"`{name.lower()}` must be one of kermes.optimization, a kind of {name}; got {value!r}."
+                )
+        if not isinstance(noise, (bool, np.bool_)):
+            raise InvalidParameterError(f"`noise` must be True or False; got {noise!r}.")
         self.surrogate.check(self.points, self.n_weights)
         self._random = check_random_state(random_state)
         self._asked: list[FloatArray] = []  # questions without an answer
@@ -262,13 +264,9 @@ class SimplexOptimizer:
     def _new(self, candidates: FloatArray) -> FloatArray:
         """Return the first candidate that was not asked before, or a random vector."""
         known = np.array([*self._weights, *self._asked]).reshape(-1, self.n_weights)
-        for a in candidates:
-            if not (np.abs(known - a).sum(axis=1) <= SAME).any():
-                return np.asarray(a / a.sum())
-        while True:  # a random vector is new with probability 1
-            a = self._uniform(1)[0]
-            if not (np.abs(known - a).sum(axis=1) <= SAME).any():
-                return np.asarray(a)
+        drawn = (self._uniform(1)[0] for _ in count())  # a random vector is new with probability 1
+        tried = chain(candidates / candidates.sum(axis=1, keepdims=True), drawn)
+        return np.asarray(next(a for a in tried if (np.abs(known - a).sum(axis=1) > SAME).all()))
 
     def _uniform(self, n: int) -> FloatArray:
         return np.asarray(self._random.dirichlet(np.ones(self.n_weights), size=n))
@@ -347,7 +345,3 @@ def _value(value: Any, where: str = "") -> float:
             f"`value` must be at most {LARGEST:g} in size; got {number!r}{where}. Divide the function by its scale."
         )
     return number
-
-
-def _kind(kind: Any) -> str:
-    return "True or False" if isinstance(kind, tuple) else f"one of kermes.optimization, a kind of {kind.__name__}"

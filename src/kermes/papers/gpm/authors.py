@@ -7,7 +7,6 @@ likelihood too is undefined, the whole fit stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy import optimize
 from .._paper import FloatArray
 from . import exponents
 from .data import authors_inputs, test_inputs
+from .exponents import Exponent
 from .problems import simplex_problem
 from .r_random import RRandom
 
@@ -29,8 +29,6 @@ TOLERANCE = float(np.finfo(np.float64).eps) ** 0.25
 OPTIONS = {"maxcor": 5, "maxiter": 100, "gtol": 0.0, "ftol": 1e7 * float(np.finfo(np.float64).eps)}
 #: Samples at which a run starts; one is added until all are used.
 FIRST = 3
-
-Exponent = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Fit(NamedTuple):

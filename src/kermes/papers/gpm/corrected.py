@@ -6,7 +6,6 @@ no fit fails.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +17,8 @@ from . import exponents
 from .data import authors_inputs, bird_inputs, test_inputs
 from .problems import simplex_problem
 
-Exponent = Callable[[FloatArray, FloatArray], FloatArray]
 #: Methods by their name in the tables. On the segment one length scale says as much as two.
-METHODS: dict[str, Exponent] = {
+METHODS: dict[str, exponents.Exponent] = {
     "SE": exponents.se_isotropic,
     "SE anisotropic": exponents.se,
     "WSE": exponents.isotropic,

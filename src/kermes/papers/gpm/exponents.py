@@ -7,11 +7,14 @@ each of q length scales. Costs are uniform, c (1 - I), where row costs have the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...kernels import inverse_squared_rho
 from .._paper import FloatArray
 
+Exponent = Callable[[FloatArray, FloatArray], FloatArray]
 #: The cost c of the experiments, already squared.
 COST = 4.0
 

@@ -12,16 +12,14 @@ from .data import LINE, NAMES
 from .pictures import BLUE, GREY, RED, panels, segment
 from .problems import simplex_problem
 
-#: Colours that everybody can tell apart, and marks.
+#: Colours that everybody can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-MARKS = "osD^"
 METHODS = {
     "SE": (BLUE, "o"),
     "SE anisotropic": ("#56B4E9", "s"),
     "WSE": (RED, "D"),
     "WSE symmetrised": ("#CC79A7", "^"),
 }
-SAMPLES = "samples"
 #: Log-likelihoods this far below the highest are drawn alike: near singular matrices they fall by millions.
 DEPTH = 100.0
 FAILED = "failed fits, %"
@@ -100,9 +98,7 @@ def stationarity(found: dict[str, Any]) -> Any:
     titles = {"as run": "targets as they are, prior mean 0", "centred": "centred targets"}
     for axis, (name, title) in zip(axes.flat, titles.items(), strict=True):
         curves = found[name]
-        for problem, colour, mark in zip(LINE, COLOURS, MARKS, strict=True):
-            values = curves["failed"][problem]
-            axis.plot(curves["samples"], values, f"{mark}-", ms=4, color=colour, label=NAMES[problem])
+        _marked(axis, curves["samples"], {NAMES[problem]: curves["failed"][problem] for problem in LINE}, ms=4)
         axis.set(title=f"{title}, {curves['runs']} runs")
     return _finished(figure, axes, FAILED)
 
@@ -140,8 +136,7 @@ def variants(found: dict[str, Any]) -> Any:
     """Failures of one optimiser with four ways to fill the matrix."""
     figure, axes = panels(1, len(found["failed"]), sharey=True)
     for axis, (problem, curves) in zip(axes.flat, found["failed"].items(), strict=True):
-        for (name, values), colour, mark in zip(curves.items(), COLOURS, MARKS, strict=True):
-            axis.plot(found["samples"], values, f"{mark}-", mfc="none", ms=7, color=colour, label=name)
+        _marked(axis, found["samples"], curves, mfc="none", ms=7)
         axis.set(title=f"{NAMES[problem]}, {found['runs']} runs")
     return _finished(figure, axes, FAILED)
 
@@ -157,6 +152,12 @@ def comparison(found: dict[str, Any]) -> Any:
         axis.legend(frameon=False, fontsize=8)
     axes.flat[-1].set_axis_off()
     return _finished(figure, axes, "mean RMSE")
+
+
+def _marked(axis: Any, samples: list[int], curves: dict[str, list[float]], **marks: Any) -> None:
+    """Draw curves in colours and with marks that can be told apart."""
+    for (name, values), colour, mark in zip(curves.items(), COLOURS, "osD^", strict=True):
+        axis.plot(samples, values, f"{mark}-", color=colour, label=name, **marks)
 
 
 def _process(F: FloatArray, cross: FloatArray, y: FloatArray, model: authors.Fit) -> tuple[FloatArray, FloatArray]:
@@ -175,7 +176,7 @@ def _finished(figure: Any, axes: Any, label: str) -> Any:
         axis.grid(alpha=0.3, which="both")
     axes[0, 0].legend(frameon=False, fontsize=8)
     for axis in axes[-1]:
-        axis.set_xlabel(SAMPLES)
+        axis.set_xlabel("samples")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     for row in axes:
         row[0].set_ylabel(label)

@@ -50,7 +50,9 @@ def figure5(run: Run) -> Result:
         "Euclidean": float(euclidean.max()),
         **{f"W_2, cost {c:g}": float(d.max()) for c, d in wasserstein.items()},
     }
-    return found, partial(_draw_shapes, A, euclidean, wasserstein)
+    y = simplex_problem("problem02")(A)
+    curves = {f"cost {cost:g}": ((euclidean, y), (d, y), "$W_2$") for cost, d in wasserstein.items()}
+    return found, partial(_draw_curves, curves, "distance from (0, 1)", "f", None)
 
 
 def figureA1(run: Run) -> Result:
@@ -92,23 +94,28 @@ def _wasserstein(A: FloatArray, reference: float, p: int, cost: float) -> FloatA
 def _distances(reference: float, panels: list[tuple[int, float]]) -> Result:
     A = segment()
     euclidean = _euclidean(A, reference)
-    curves = {panel: _wasserstein(A, reference, *panel) for panel in panels}
+    a, curves = A[:, 0], {}
     found: dict[str, Any] = {"Euclidean": float(euclidean.max())}
-    for (p, cost), values in curves.items():
+    for p, cost in panels:
+        values = _wasserstein(A, reference, p, cost)
         larger = values >= euclidean - 1e-12
         found[f"W_{p}, cost {cost:g}"] = {"largest": float(values.max()), "at least Euclidean": bool(larger.all())}
-    return found, partial(_draw_distances, A, reference, euclidean, curves)
+        curves[f"p = {p}, cost {cost:g}"] = ((a, euclidean), (a, values), f"$W_{p}$")
+    label = f"distance from ({reference:g}, {1 - reference:g})"
+    return found, partial(_draw_curves, curves, "$a_1$", label, reference)
 
 
-def _draw_distances(A: FloatArray, reference: float, euclidean: FloatArray, curves: dict[Any, FloatArray]) -> Any:
+def _draw_curves(curves: dict[str, tuple[Any, Any, str]], x_label: str, y_label: str, mark: float | None) -> Any:
+    """Draw a panel for each title: (x and y with the Euclidean distance, x and y with W_p, name of W_p)."""
     figure, axes = panels(1, len(curves), sharey=True)
-    for axis, ((p, cost), values) in zip(axes.flat, curves.items(), strict=True):
-        axis.plot(A[:, 0], euclidean, "--", color=GREY, label="Euclidean")
-        axis.plot(A[:, 0], values, color=RED, label=f"$W_{p}$")
-        axis.axvline(reference, color="0.8", lw=0.8, zorder=0)
-        axis.set(title=f"p = {p}, cost {cost:g}", xlabel="$a_1$")
+    for axis, (title, (euclidean, wasserstein, name)) in zip(axes.flat, curves.items(), strict=True):
+        axis.plot(*euclidean, "--", color=GREY, label="Euclidean")
+        axis.plot(*wasserstein, color=RED, label=name)
+        if mark is not None:
+            axis.axvline(mark, color="0.8", lw=0.8, zorder=0)
+        axis.set(title=title, xlabel=x_label)
         axis.legend(frameon=False)
-    axes.flat[0].set_ylabel(f"distance from ({reference:g}, {1 - reference:g})")
+    axes.flat[0].set_ylabel(y_label)
     return figure
 
 
@@ -123,18 +130,6 @@ def _draw_function() -> Any:
     axis.plot(A[:, 0], A[:, 1], np.full(len(A), y.min()), color=GREY)  # the simplex itself
     axis.set(xlabel="$a_1$", ylabel="$a_2$", zlabel="f(a)")
     axis.set_box_aspect(None, zoom=0.85)
-    return figure
-
-
-def _draw_shapes(A: FloatArray, euclidean: FloatArray, wasserstein: dict[float, FloatArray]) -> Any:
-    y = simplex_problem("problem02")(A)
-    figure, axes = panels(1, len(wasserstein), sharey=True)
-    for axis, (cost, distances) in zip(axes.flat, wasserstein.items(), strict=True):
-        axis.plot(euclidean, y, "--", color=GREY, label="Euclidean")
-        axis.plot(distances, y, color=RED, label="$W_2$")
-        axis.set(title=f"cost {cost:g}", xlabel="distance from (0, 1)")
-        axis.legend(frameon=False)
-    axes.flat[0].set_ylabel("f")
     return figure
 
 
