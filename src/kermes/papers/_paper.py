@@ -7,7 +7,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,14 +52,17 @@ class Run:
     say: Say
 
     def keep(self, name: str, depends_on: Numbers, compute: Callable[[], Any]) -> Any:
-        """Return the result ``name``: the kept one if it was computed with the same numbers, otherwise a new one."""
+        """Return the result ``name``: the kept one if it was computed with the same numbers, otherwise a new one.
+
+        The file also records the versions of what computed it.
+        """
         path = self.folder / f"{name}.json"
         wanted = json.loads(json.dumps(depends_on))
         if path.exists():
             kept = json.loads(path.read_text())
             if isinstance(kept, dict) and kept.get("settings") == wanted:
                 return kept["result"]
-        _write_json(path, {"settings": wanted, "result": compute()})
+        _write_json(path, {"settings": wanted, "result": compute(), "versions": _versions()})
         return json.loads(path.read_text())["result"]  # the same numbers as in the next run
 
 
@@ -160,6 +163,10 @@ def off(found: dict[str, float], known: dict[str, float], tolerance: float, unit
         for name, value in known.items()
         if name in found and abs(found[name] - value) > tolerance
     ]
+
+
+def _versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -22,7 +22,7 @@ def tiny(monkeypatch):
     settings = deepcopy(PAPER.settings)
     settings |= {"length_scales": [0, 1, 2], "length_scales_pixels": [0, 1, 2], "neighbours": [1, 3]}
     settings |= {name: [0, 4, 2] for name in ("gammas", "gammas_reweighted", "gammas_pixels")}
-    sizes = {"repetitions": 2, "core": 10, "train": 20, "validation": 20, "test": 30, "subsets": [10, 20]}
+    sizes = {"repetitions": 2, "core": 10, "train": 20, "validation": 20, "test": 30, "smaller": {"10": 5}}
     settings["quick"] = {"mnist": sizes, "figure_images": 12, "figure_features": 20}
     monkeypatch.setattr(PAPER, "settings", settings)
     return sizes
@@ -64,22 +64,22 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
 
 
 def test_the_distance_as_printed_runs_on_request(tiny, tmp_path):
-    PAPER.settings["quick"]["printed"] = {key: value for key, value in tiny.items() if key != "subsets"}
+    PAPER.settings["quick"]["printed"] = {key: value for key, value in tiny.items() if key != "smaller"}
     summary = PAPER.reproduce("quick", tmp_path, ("printed",), lambda line: None)
     assert set(summary["printed"]["mean"]) == {
         f"{kind} {row}" for kind in ("W", "RW") for row in ("core+oos", "core", "indefinite")
     }
     (table,) = PAPER.tables("quick", summary | {"mnist": summary["printed"]})
-    assert all(len(row) == 3 for row in table.rows)
+    assert all(len(row) == 5 for row in table.rows)
 
 
 def test_deviations_are_named():
-    recorded = PAPER.expected
-    summary = {"mnist": {"mean": dict(recorded["paper"]["mnist"])}}
+    summary = {"mnist": {"mean": PAPER.published("mnist")["mean"]}}
     assert PAPER.deviations("full", summary) == []
     summary["mnist"]["mean"]["RBF"] += 1.5
     assert PAPER.deviations("full", summary) == ["mnist, RBF: 5.8 % against 4.3 %"]
     assert len(PAPER.deviations("quick", summary)) == 9
+    assert PAPER.deviations("full", {"quickdraw": {"mean": {"RBF": 50.0}}}) == []  # not the classes of the paper
 
 
 def test_splits_do_not_overlap(tiny):
@@ -93,5 +93,23 @@ def test_splits_do_not_overlap(tiny):
 def test_config_holds_the_protocol_of_the_paper():
     full = PAPER.settings["full"]
     assert (full["mnist"]["train"], full["mnist"]["core"], full["mnist"]["repetitions"]) == (4000, 1500, 7)
+    assert full["mnist"]["smaller"] == {"500": 200, "1250": 500, "2500": 1000}  # 300, 750, 1500 out of sample
     assert (full["usps"]["train"], full["usps"]["core"], full["usps"]["repetitions"]) == (2500, 1000, 6)
     assert (full["quickdraw"]["train"], full["quickdraw"]["core"], full["quickdraw"]["repetitions"]) == (1250, 500, 8)
+
+
+def test_classes_take_turns_until_one_is_exhausted():
+    labels = np.repeat([0, 1, 2], [50, 20, 80])
+    order = data.in_turn(labels, np.random.default_rng(0))
+    assert sorted(order) == list(range(150))
+    counts = np.cumsum(labels[order][:, None] == np.arange(3), axis=0)
+    assert (np.ptp(counts[:60], axis=1) <= 1).all()
+    assert counts[100].tolist()[1] == 20
+    assert not np.array_equal(order, data.in_turn(labels, np.random.default_rng(1)))
+
+
+def test_standard_deviations_divide_by_n_minus_one():
+    entries = [{"size": 5, "errors": {"RBF": error}} for error in (0.01, 0.03)]
+    assert experiments.summarise(entries)["std"] == {"RBF": 1.41}
+    assert experiments.summarise(entries)["best"] == {"RBF": 1.0}
+    assert experiments.summarise(entries[:1])["std"] == {"RBF": None}

@@ -28,14 +28,18 @@ def errors_on(name: str, run: Run) -> Result:
 
 
 def summarise(entries: list[Numbers]) -> Numbers:
-    """Return mean and standard deviation of each method at the largest training size, in percent."""
+    """Return mean, standard deviation (n - 1) and least error at the largest training size by method, in percent."""
     largest = max(entry["size"] for entry in entries)
     errors = [entry["errors"] for entry in entries if entry["size"] == largest]
+    percent = {name: 100.0 * np.array([e[name] for e in errors]) for name in errors[0]}
     return {
         "train": largest,
         "repetitions": len(errors),
-        "mean": {name: round(100 * float(np.mean([e[name] for e in errors])), 2) for name in errors[0]},
-        "std": {name: round(100 * float(np.std([e[name] for e in errors])), 2) for name in errors[0]},
+        "mean": {name: round(float(values.mean()), 2) for name, values in percent.items()},
+        "std": {
+            name: round(float(values.std(ddof=1)), 2) if len(values) > 1 else None for name, values in percent.items()
+        },
+        "best": {name: round(float(values.min()), 2) for name, values in percent.items()},
     }
 
 
@@ -51,9 +55,12 @@ def _repetition(run: Run, name: str, sizes: Numbers, repetition: int) -> list[Nu
             rows = {method: row for method, row in rows.items() if "W" in method and "kNN" not in method}
         entries = []
         # Largest first: it computes all distances, and the smaller ones are slices.
-        for train in sorted(sizes.get("subsets", [sizes["train"]]), reverse=True):
+        cores = {
+            sizes["train"]: sizes["core"],
+            **{int(train): core for train, core in sizes.get("smaller", {}).items()},
+        }
+        for train, core in sorted(cores.items(), reverse=True):
             part = Split(split.train[:train], split.validation, split.test)
-            core = round(sizes["core"] * train / sizes["train"])
             started = time.perf_counter()
             errors = {method: row(part, core) for method, row in rows.items()}
             entries.append({"size": train, "seconds": time.perf_counter() - started, "errors": errors})

@@ -13,23 +13,25 @@ __all__ = ["PAPER"]
 class _ExponentialKernels(Paper):
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return Table 1; the paper's numbers stand beside ours where the protocol is the same."""
-        paper = self.expected["paper"]
         full = size == "full"
+        rows = {method: [method] for method in max((found["mean"] for found in summary.values()), key=len)}
         header = ["method"]
-        for name in summary:
-            header += [name, "paper"] if full else [name]
-        rows = []
-        for method in max((found["mean"] for found in summary.values()), key=len):
-            cells = [method]
-            for name, found in summary.items():
-                if method not in found["mean"]:
-                    cells += ["", ""] if full else [""]
-                    continue
-                cells.append(f"{found['mean'][method]:.1f} ± {found['std'][method]:.1f}")
-                if full:
-                    cells.append(f"{paper.get(name, paper['mnist'])[method]:.1f}")
-            rows.append(cells)
-        return [PrintedTable("Table 1: test error, %", header, rows)]
+        for name, found in summary.items():
+            beside = full and name in self.expected["paper"]
+            header += [f"{name} ({found['repetitions']} runs)", "best"] + ["paper", "paper's best"] * beside
+            for method, cells in rows.items():
+                cells += _cells(found, method)
+                if beside:
+                    cells += _cells(self.published(name), method)
+        return [PrintedTable("Table 1: test error, %", header, list(rows.values()))]
+
+    def published(self, name: str) -> dict[str, dict[str, float]]:
+        """Return mean, standard deviation and least error of each method on a data set, as the paper prints them."""
+        printed = self.expected["paper"][name]
+        return {
+            part: {method: numbers[i] for method, numbers in printed.items()}
+            for i, part in enumerate(("mean", "std", "best"))
+        }
 
     def deviations(self, size: str, summary: dict[str, Numbers]) -> list[str]:
         """Return the errors that differ from the recorded ones by more than the tolerance, in words.
@@ -38,9 +40,22 @@ class _ExponentialKernels(Paper):
         """
         reference = "paper" if size == "full" else "quick"
         found = flat({name: entry["mean"] for name, entry in summary.items()})
-        return off(found, flat(self.expected[reference]), self.expected["tolerance"][reference])
+        known = (
+            {name: self.published(name)["mean"] for name in COMPARABLE} if size == "full" else self.expected["quick"]
+        )
+        return off(found, flat(known), self.expected["tolerance"][reference])
 
 
+def _cells(found: Numbers, method: str) -> list[str]:
+    """Return mean with standard deviation, and the best, of a method; empty where it was not run."""
+    if method not in found["mean"]:
+        return ["", ""]
+    mean, std, best = (found[part][method] for part in ("mean", "std", "best"))
+    return [f"{mean:.2f}" + (f" ± {std:.2f}" if std is not None else ""), f"{best:.2f}"]
+
+
+#: The data sets that are the paper's: six of its eight classes of drawings are other ones here.
+COMPARABLE = ("mnist", "usps")
 #: The data sets; on request MNIST with the distance as the paper prints it, which takes many times as long.
 PAPER = _ExponentialKernels(
     __package__,
