@@ -1,7 +1,12 @@
 """Sphinx configuration."""
 
 import os
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "papers"))
+from tables import write_tables
 
 project = "kermes"
 author = "the kermes developers"
@@ -32,7 +37,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "papers/tables"]
 # Methods inherited from scikit-learn refer to labels of its own documentation.
 suppress_warnings = ["ref.ref"]
 html_theme = "pydata_sphinx_theme"
@@ -45,3 +50,8 @@ html_theme_options = {
 html_static_path = ["_static"]
 html_show_sourcelink = False
 html_title = "kermes"
+
+
+def setup(app):
+    """Write the tables of the paper pages before the pages are read."""
+    write_tables()
