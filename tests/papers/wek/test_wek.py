@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +114,15 @@ def test_standard_deviations_divide_by_n_minus_one():
     assert experiments.summarise(entries)["std"] == {"RBF": 1.41}
     assert experiments.summarise(entries)["best"] == {"RBF": 1.0}
     assert experiments.summarise(entries[:1])["std"] == {"RBF": None}
+
+
+RECORDED = sorted((Path(__file__).parents[3] / "docs" / "papers" / "results").glob("wek-*"))
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
+def test_recorded_tables_are_those_of_the_recorded_repetitions(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    for name, found in summary.items():
+        kept = [json.loads((folder / f"{name}-{i}.json").read_text()) for i in range(found["repetitions"])]
+        assert experiments.summarise([entry for file in kept for entry in file["result"]]) == found
+        assert all(file["settings"]["train"] == found["train"] and file["versions"] for file in kept)
