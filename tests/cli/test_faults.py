@@ -76,12 +76,15 @@ def test_a_run_that_is_refused_leaves_the_old_store(run, folder):
 def test_an_interrupted_run_leaves_the_old_store_and_its_own(run, folder, monkeypatch):
     from kermes.engine import _engine
 
-    run("distances", "cells.csv", *TABLE, "-o", "d.zarr")
-    old = StoredDistances("d.zarr")[:]
-
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    with monkeypatch.context() as patch:
+        patch.setattr(_engine.Engine, "_run", interrupt)
+        result = run("distances", "cells.csv", *TABLE, "-o", "d.zarr", code=130)
+    assert "What was finished is in d.zarr: go on with -o d.zarr --resume" in result.err
+    run("distances", "cells.csv", *TABLE, "-o", "d.zarr", "--resume")
+    old = StoredDistances("d.zarr")[:]
     with monkeypatch.context() as patch:
         patch.setattr(_engine.Engine, "_run", interrupt)
         result = run("distances", "cells.csv", *TABLE, "-d", "gaussian-wasserstein", "-f", "-o", "d.zarr", code=130)

@@ -55,7 +55,11 @@ def replacing(path: Path, resumable: bool) -> Iterator[Path]:
     What is resumable and was interrupted is kept.
     """
     if resumable and not path.exists():
-        yield path
+        try:
+            yield path
+        except KeyboardInterrupt:
+            say(f"What was finished is in {path}: go on with -o {path} --resume")
+            raise
         return
     draft = path.with_name(f"{path.stem}.new{path.suffix}")
     check_output(draft, replace=True)
