@@ -35,6 +35,14 @@ def test_docstring_examples(name):
     assert result.failed == 0
 
 
+def test_the_page_on_trust_names_tests_that_exist():
+    root = README.parent
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (root / "docs" / "trust.md").read_text())
+    assert named
+    missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (root / file).read_text()]
+    assert missing == []
+
+
 def run_page(text, path, capsys):
     """Run every Python block; each prints the text block that follows it, or nothing. Return the names."""
     blocks = re.findall(r"```(\w+)\n(.*?)```", text, flags=re.DOTALL)

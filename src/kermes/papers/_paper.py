@@ -73,21 +73,9 @@ Piece = Callable[[Run], Result]
 class Paper(ABC):
     """A paper: the pieces that can be run, the tables they make, and the numbers that are off.
 
-    Parameters
-    ----------
-    package : str
-        The folder of the paper, which holds ``config.toml`` and ``expected.json``.
-    pieces : dict of Piece
-        Its tables and figures, in its order.
-    optional : dict of Piece
-        Run on request only.
-
-    Attributes
-    ----------
-    settings : dict
-        ``config.toml``: sizes and grids.
-    expected : dict
-        ``expected.json``: the published numbers, the ones measured here, and tolerances.
+    ``pieces`` are its tables and figures, in its order; the ``optional`` ones are run on request only. The folder of
+    the package holds ``config.toml``, the ``settings`` (sizes and grids), and ``expected.json``: the published
+    numbers, the ones measured here, and tolerances.
     """
 
     def __init__(self, package: str, pieces: Mapping[str, Piece], optional: Mapping[str, Piece] | None = None) -> None:
@@ -102,15 +90,7 @@ class Paper(ABC):
     ) -> dict[str, Numbers]:
         """Run what ``folder`` does not hold yet, draw the figures, and return the numbers by piece.
 
-        Parameters
-        ----------
-        size : 'quick' or 'full'
-        folder : Path
-            Made if it does not exist.
-        wanted : iterable of str, optional
-            Names of pieces; all but the optional ones by default.
-        say : callable
-            Where to report progress.
+        ``size`` is 'quick' or 'full'; ``wanted`` names pieces, all but the optional ones by default.
         """
         chosen = set(self.pieces if wanted is None else wanted)
         folder.mkdir(parents=True, exist_ok=True)

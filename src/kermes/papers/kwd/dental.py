@@ -6,7 +6,6 @@ import os
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -44,10 +43,6 @@ class Slices:
         height, width = self.images.shape[1:]
         scans = len(np.unique(self.scan))
         return f"Slices({len(self)} of {height} x {width} pixels from {scans} scans, {self.noisy.sum()} noisy)"
-
-    def __getitem__(self, key: Any) -> Slices:
-        """Return the slices of a slice, mask or index array."""
-        return Slices(self.images[key], self.noisy[key], self.scan[key], self.level[key])
 
 
 def make_dental_ct(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -18,24 +18,12 @@ METHODS = ("Wasserstein", "kernel Wasserstein", "KL", "kernel KL")
 BASELINE = "Euclidean"
 
 
-class Method(NamedTuple):
-    """A divergence and whether its square is clustered: for KL the paper takes J_KL itself, which is d^2 here."""
-
-    divergence: divergences.Divergence
-    squared: bool
-
-
-def _method(name: str, gamma: float, rho: float) -> Method:
-    point_kernel = ground.Gaussian(gamma=gamma) if name.startswith("kernel") else ground.Linear()
-    if name.endswith("KL"):
-        return Method(divergences.GaussianKL(point_kernel, reg=rho), squared=True)
-    return Method(divergences.GaussianWasserstein(point_kernel), squared=False)
-
-
 def distances(X: Measures, name: str, gamma: float, rho: float, other_power: bool = False) -> FloatArray:
     """Return what the paper clusters: W_2, or J_KL; ``other_power`` gives W_2^2 and the root of J_KL instead."""
-    method = _method(name, gamma, rho)
-    return pairwise(X, divergence=method.divergence, squared=method.squared != other_power)
+    point_kernel = ground.Gaussian(gamma=gamma) if name.startswith("kernel") else ground.Linear()
+    if name.endswith("KL"):  # J_KL is d^2 here
+        return pairwise(X, divergence=divergences.GaussianKL(point_kernel, reg=rho), squared=not other_power)
+    return pairwise(X, divergence=divergences.GaussianWasserstein(point_kernel), squared=other_power)
 
 
 def all_distances(textures: Textures, settings: dict[str, Any]) -> dict[str, FloatArray]:

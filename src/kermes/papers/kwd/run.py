@@ -77,9 +77,9 @@ def sensitivity(run: Run) -> Result:
     found = {
         "slices": len(textures.noisy),
         "seeds": seeds,
-        "power": _over(textures, settings, METHODS, [{"other_power": True}], ["other power"])["other power"],
-        "gamma": _over(textures, settings, METHODS[1::2], *_grid("gamma", settings["gammas"])),
-        "rho": _over(textures, settings, METHODS[2:], *_grid("rho", settings["rhos"])),
+        "power": _over(textures, settings, METHODS, {"": {"other_power": True}})[""],
+        "gamma": _over(textures, settings, METHODS[1::2], {f"{g:g}": {"gamma": g} for g in settings["gammas"]}),
+        "rho": _over(textures, settings, METHODS[2:], {f"{rho:g}": {"rho": rho} for rho in settings["rhos"]}),
         "range": {},
         "separability": separability,
     }
@@ -111,14 +111,8 @@ def _scores(textures: Textures, settings: Numbers) -> dict[str, Any]:
     }
 
 
-def _grid(name: str, values: list[float]) -> tuple[list[dict[str, Any]], list[str]]:
-    return [{name: value} for value in values], [f"{value:g}" for value in values]
-
-
-def _over(
-    textures: Textures, settings: Numbers, names: tuple[str, ...], changes: list[dict[str, Any]], titles: list[str]
-) -> dict[str, Any]:
-    """Return chi-square and smaller cluster for each change of a parameter, by method and linkage."""
+def _over(textures: Textures, settings: Numbers, names: tuple[str, ...], changes: Numbers) -> dict[str, Any]:
+    """Return chi-square and smaller cluster for each change of a parameter, by its title, method and linkage."""
     X = textures.measures()
     usual = {"gamma": settings["gamma"], "rho": settings["rho"]}
     return {
@@ -126,7 +120,7 @@ def _over(
             name: of_linkages(distances(X, name, **(usual | change)), textures.labels, settings["linkages"])
             for name in names
         }
-        for title, change in zip(titles, changes, strict=True)
+        for title, change in changes.items()
     }
 
 
