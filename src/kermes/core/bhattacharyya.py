@@ -54,22 +54,25 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out):
 
 
 @tile_core
-def moments_tile(A, rows, B, cols, triangle, out):
+def moments_tile(A, rows, B, cols, triangle, skipped, out):
     """Fill out[i, j] with Bhattacharyya distances of Gaussians on R^d, from ``Moments`` in units of the ridge."""
-    size = A.means.shape[1]
+    means, tails, covariances, values, scale, ridge = A
+    other_means, other_tails, other_covariances, other_values, _, _ = B
+    size = means.shape[1]
     side = padded(size)
     L, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
     for i in range(len(rows)):
-        C = A.covariances[rows[i]]
+        m, m_tail, C = means[rows[i]], tails[rows[i]], covariances[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            D = B.covariances[cols[j]]
-            gap_of_means(A, rows[i], B, cols[j], gap)
+            if skipped[i, j]:
+                continue
+            col = cols[j]
+            gap_of_means(m, m_tail, other_means[col], other_tails[col], scale, gap)
             for a in range(size):
                 for b in range(a + 1):
-                    L[a, b] = 0.5 * (C[a, b] + D[a, b])
-                L[a, a] += 1.0
-                gap[a] *= A.scale
+                    L[a, b] = 0.5 * (C[a, b] + other_covariances[col, a, b])
+                L[a, a] += ridge
             pad(L, size, side)
             log_det = factor(L, inverse, 0, side)
             square = forward(L, inverse, 0, size, gap)
-            out[i, j] = 0.5 * log_det + 0.125 * square - 0.5 * (A.values[rows[i]] + B.values[cols[j]])
+            out[i, j] = 0.5 * log_det + 0.125 * square - 0.5 * (values[rows[i]] + other_values[col])

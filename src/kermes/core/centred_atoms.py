@@ -29,30 +29,32 @@ class CentredAtoms(NamedTuple):
 @tile_core
 def centred_block(ground, A, i, B, j, V, u, v):
     """V = F'G of measure i of A and j of B, and returns <m, m'>; u = F'm' and v = G'm are the means on the factors."""
-    start, stop, first, last = A.offsets[i], A.offsets[i + 1], B.offsets[j], B.offsets[j + 1]
-    p, q = stop - start, last - first
+    x, x_weights, x_offsets, x_ids, _, _ = A
+    y, y_weights, y_offsets, y_ids, _, _ = B
+    start, first, last = x_offsets[i], y_offsets[j], y_offsets[j + 1]
+    p, q = x_offsets[i + 1] - start, last - first
     for b in range(q):
         v[b] = 0.0
     inner = 0.0
     for a in range(p):
-        row = V[a]
-        values_row(ground, A, start + a, B, first, last, row[:q])
+        row, weight = V[a], x_weights[start + a]
+        values_row(ground, x, x_ids, start + a, y, y_ids, first, last, row[:q])
         mean = 0.0
         for b in range(q):
-            mean += B.weights[first + b] * row[b]
+            mean += y_weights[first + b] * row[b]
         u[a] = mean
-        inner += A.weights[start + a] * mean
+        inner += weight * mean
         for b in range(q):
-            v[b] += A.weights[start + a] * row[b]
+            v[b] += weight * row[b]
             row[b] -= mean
     for b in range(q):
         v[b] -= inner
     for a in range(p):
         row = V[a]
-        scale = np.sqrt(A.weights[start + a])
+        scale = np.sqrt(x_weights[start + a])
         for b in range(q):
-            row[b] = scale * np.sqrt(B.weights[first + b]) * (row[b] - v[b])
+            row[b] = scale * np.sqrt(y_weights[first + b]) * (row[b] - v[b])
         u[a] = scale * (u[a] - inner)
     for b in range(q):
-        v[b] *= np.sqrt(B.weights[first + b])
+        v[b] *= np.sqrt(y_weights[first + b])
     return inner

@@ -97,16 +97,20 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out):
 
 
 @tile_core
-def features_tile(A, rows, B, cols, triangle, out):
+def features_tile(A, rows, B, cols, triangle, skipped, out):
     """out[i, j] = ((H - H') . (P' - P) + (m - m')' (P + P') (m - m')) / 4, with P = H^-1, of ``Packed`` matrices."""
-    r = A.means.shape[1]
-    outer, delta = np.empty(A.matrices.shape[1]), np.empty(r)
+    means, tails, matrices, inverses = A
+    other_means, other_tails, other_matrices, other_inverses = B
+    r = means.shape[1]
+    outer, delta = np.empty(matrices.shape[1]), np.empty(r)
     root = np.sqrt(2.0)
     for i in range(len(rows)):
-        h, p = A.matrices[rows[i]], A.inverses[rows[i]]
+        m, m_tail, h, p = means[rows[i]], tails[rows[i]], matrices[rows[i]], inverses[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            k, q = B.matrices[cols[j]], B.inverses[cols[j]]
-            gap_of_means(A, rows[i], B, cols[j], delta)
+            if skipped[i, j]:
+                continue
+            k, q = other_matrices[cols[j]], other_inverses[cols[j]]
+            gap_of_means(m, m_tail, other_means[cols[j]], other_tails[cols[j]], 1.0, delta)
             place = 0
             for a in range(r):
                 for b in range(a):

@@ -116,7 +116,7 @@ def features_tile(A, rows, B, cols, triangle, out, status):
         for j in range(i + 1 if triangle else 0, len(cols)):
             col = cols[j]
             q = B.offsets[col + 1] - B.offsets[col]
-            gap_of_means(A, row, B, col, delta)
+            gap_of_means(A.means[row], A.tails[row], B.means[col], B.tails[col], 1.0, delta)
             gap = dot(delta, delta, len(delta))
             if p <= q:  # the smaller side are the rows to rotate
                 inner_products(A, row, B, col, V)

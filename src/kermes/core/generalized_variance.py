@@ -104,14 +104,14 @@ def place_atoms(A, row, scale, corner, work):
 @tile_core
 def extend(ground, start, stop, work):
     """Extend the factor of I + T by the rows ``start`` to ``stop``; returns what they add to log det."""
-    L, scales = work.L, work.scales
+    x, ids, scales, L, inverse, _ = work
     for a in range(start, stop):
         row = L[a, : a + 1]
-        values_row(ground, work, a, work, 0, a + 1, row)
+        values_row(ground, x, ids, a, x, ids, 0, a + 1, row)
         for b in range(a + 1):
             row[b] *= scales[a] * scales[b]
         row[a] += 1.0
-    return checked(factor(L, work.inverse, start, stop), work.inverse, start, stop)
+    return checked(factor(L, inverse, start, stop), inverse, start, stop)
 
 
 @tile_core

@@ -21,11 +21,12 @@ class Embedded(NamedTuple):
 @tile_core
 def inner(ground, A, i, B, j, buffer):
     """Return the inner product of measure i of A with measure j of B."""
-    start, stop = B.offsets[j], B.offsets[j + 1]
-    a, b = A.weights, B.weights
+    x, a, x_offsets, x_ids = A
+    y, b, y_offsets, y_ids = B
+    start, stop = y_offsets[j], y_offsets[j + 1]
     total = 0.0
-    for s in range(A.offsets[i], A.offsets[i + 1]):
-        values_row(ground, A, s, B, start, stop, buffer)
+    for s in range(x_offsets[i], x_offsets[i + 1]):
+        values_row(ground, x, x_ids, s, y, y_ids, start, stop, buffer)
         row = 0.0
         for t in range(stop - start):
             row += b[start + t] * buffer[t]

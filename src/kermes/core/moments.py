@@ -19,14 +19,16 @@ from .points import padded
 class Moments(NamedTuple):
     """Means + tails (n, d), covariances (n, d, d) and h (n,), a multiple of the log-determinant.
 
-    Tails are what rounding took from the means; ``scale`` times the means are in the units of the covariances.
+    Tails are what rounding took from the means; ``scale`` times the means are in the units of the covariances, and
+    ``ridge`` times the identity is added to these.
     """
 
     means: FloatArray
     tails: FloatArray
     covariances: FloatArray
     values: FloatArray
-    scale: float = 1.0
+    scale: float
+    ridge: float
 
 
 class Marginals(NamedTuple):
@@ -38,10 +40,10 @@ class Marginals(NamedTuple):
 
 
 @strict_core
-def gap_of_means(A, i, B, j, out):
-    """Fill out = m - m' for the means of measure i of A and j of B, with their tails; sums must not be reordered."""
-    for k in range(A.means.shape[1]):
-        out[k] = (A.means[i, k] - B.means[j, k]) + (A.tails[i, k] - B.tails[j, k])
+def gap_of_means(m, m_tail, n, n_tail, scale, out):
+    """Fill out = scale (m - n) for two means with their tails; sums must not be reordered."""
+    for k in range(len(m)):
+        out[k] = scale * ((m[k] - n[k]) + (m_tail[k] - n_tail[k]))
 
 
 @tile_core
@@ -60,23 +62,24 @@ def half_log_dets(covariances, ridge, out):
 
 
 @tile_core
-def half_log_det_means(ridge, A, rows, B, cols, triangle, out):
+def half_log_det_means(A, rows, B, cols, triangle, skipped, out):
     """Fill out[i, j] = log det(C'' + ridge I) / 2, C'' the covariance of the mean of measures rows[i] and cols[j]."""
-    size = A.means.shape[1]
+    means, tails, covariances, _, scale, ridge = A
+    other_means, other_tails, other_covariances, _, _, _ = B
+    size = means.shape[1]
     side = padded(size)
     L, inverse, gap = np.empty((side, side)), np.empty(side), np.empty(size)
     for i in range(len(rows)):
-        C = A.covariances[rows[i]]
+        m, m_tail, C = means[rows[i]], tails[rows[i]], covariances[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            D = B.covariances[cols[j]]
-            gap_of_means(A, rows[i], B, cols[j], gap)
+            if skipped[i, j]:
+                continue
+            col = cols[j]
+            gap_of_means(m, m_tail, other_means[col], other_tails[col], 0.5 * scale, gap)
             for a in range(size):
-                gap[a] *= 0.5 * A.scale
-            for a in range(size):
-                target, c, d = L[a], C[a], D[a]
                 for b in range(a + 1):
-                    target[b] = 0.5 * (c[b] + d[b]) + gap[a] * gap[b]
-                target[a] += ridge
+                    L[a, b] = 0.5 * (C[a, b] + other_covariances[col, a, b]) + gap[a] * gap[b]
+                L[a, a] += ridge
             pad(L, size, side)
             out[i, j] = 0.5 * factor(L, inverse, 0, side)
 

@@ -120,14 +120,17 @@ def kernel_row(code, params, x, i, y, start, stop, out):
 
 
 @inline_core
-def values_row(ground, A, a, B, start, stop, out):
-    """out[b] = k(x_a, y_(start + b)) between atoms of A and B: computed, or read from the table of the ground."""
-    if ground.code == TABLE:
-        values = ground.table[A.ids[a]]
+def values_row(ground, x, x_ids, a, y, y_ids, start, stop, out):
+    """out[b] = k(x_a, y_(start + b)) between numbered atoms: computed, or read from the table of the ground.
+
+    Callers take structs apart before they loop: a field read in a loop is counted each time, which took 15 %.
+    """
+    code, params, table = ground
+    if code == TABLE:
         for b in range(stop - start):
-            out[b] = values[B.ids[start + b]]
+            out[b] = table[x_ids[a], y_ids[start + b]]
     else:
-        kernel_row(ground.code, ground.params, A.coordinates, a, B.coordinates, start, stop, out)
+        kernel_row(code, params, x, a, y, start, stop, out)
 
 
 @inline_core

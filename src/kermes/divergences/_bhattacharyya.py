@@ -14,7 +14,7 @@ from ..measures import Measures
 from ._atoms import KernelSource, factorise
 from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import PREPARED_BYTES, Coordinates, Features, exact_features
-from ._thin import Scaled, bhattacharyya_row, fill, steep_pairs
+from ._thin import Prepared, bhattacharyya_row, moments_tile, scaled_moments
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
@@ -34,20 +34,15 @@ class MomentsRoute(Route):
     features: Features
     ridge: float
 
-    def prepare(self, X: Measures) -> Scaled:
+    def prepare(self, X: Measures) -> Prepared:
         """Return the moments in units of the ridge."""
-        return Scaled.of(X, self.features, self.ridge)
+        return scaled_moments(X, self.features, self.ridge)
 
-    def tile(self, A: Scaled, B: Scaled, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return d^2."""
         from ..core import bhattacharyya as core
 
-        out = empty_tile(rows, cols)
-        core.moments_tile(A.moments, rows, B.moments, cols, triangle, out)
-        if A.thin is not None and B.thin is not None:
-            steep = steep_pairs(A.thin, B.thin, rows, cols, triangle, STEEP)
-            fill(bhattacharyya_row, A.thin, B.thin, rows, cols, steep, out)
-        return Tile(out)
+        return Tile(moments_tile(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle, STEEP))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the mean covariance."""

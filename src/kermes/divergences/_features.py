@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from math import comb, factorial, prod
 from typing import NamedTuple, Protocol
 
@@ -187,51 +187,57 @@ def smallest_scale(ground: PointKernel, X: Measures, Y: Measures) -> float:
 
 
 class Centred(NamedTuple):
-    """The mean of the features of a measure, ``mean + tail``, and the factor F (n_i, r) of their covariance F'F.
+    """Features of measures: their means, ``means + tails`` (n, r), and factors F (n_i, r) of their covariances F'F.
 
-    ``tail`` is what does not fit into a double precision mean, so that the difference of two means is exact up to
-    rounding of the difference, wherever the measures are. ``rounding`` bounds the error of the features.
+    ``tails`` are what does not fit into double precision means, so that the difference of two means is exact up to
+    rounding of the difference, wherever the measures are. Factors are the rows offsets[i]:offsets[i + 1] of ``packed``.
+    ``rounding`` (n,) bounds the error of the features.
     """
 
-    mean: FloatArray
-    tail: FloatArray
-    factor: FloatArray
-    rounding: float = 0.0
+    means: FloatArray
+    tails: FloatArray
+    packed: FloatArray
+    offsets: IndexArray
+    rounding: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, weights: FloatArray, error: float) -> Centred:
-        """Centre the features about their first row, then about their mean: nothing cancels."""
-        rounding = error * float(np.abs(values).max()) if error else 0.0
-        anchor = values[0]
-        values = values - anchor
-        shift = weights @ values
-        mean = anchor + shift
-        part = mean - anchor
-        tail = (anchor - (mean - part)) + (shift - part)  # of the sum, exactly (Knuth's TwoSum)
-        return cls(mean, tail, (values - shift) * np.sqrt(weights[:, None]), rounding)
+    def of(cls, values: FloatArray, weights: FloatArray, offsets: IndexArray, error: float) -> Centred:
+        """Centre the features of each measure about their first row, then about their mean: nothing cancels."""
+        starts, sizes = offsets[:-1], np.diff(offsets)
+        rounding = error * np.maximum.reduceat(np.abs(values).max(axis=1), starts) if error else np.zeros(len(starts))
+        anchors = values[starts]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
+            values = values - np.repeat(anchors, sizes, axis=0)
+            own = (slice(start, stop) for start, stop in pairwise(offsets.tolist()))
+            shifts = np.array([weights[part] @ values[part] for part in own])
+            means = anchors + shifts
+            parts = means - anchors
+            tails = (anchors - (means - parts)) + (shifts - parts)  # of the sum, exactly (Knuth's TwoSum)
+            values -= np.repeat(shifts, sizes, axis=0)
+            return cls(means, tails, values * np.sqrt(weights[:, None]), offsets, rounding)
+
+    @property
+    def factors(self) -> list[FloatArray]:
+        """The factor of each measure."""
+        return [self.packed[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
 
-def centred_features(X: Measures, features: Features) -> Iterator[Centred]:
-    """Yield for each measure the mean of its features and the factor of their covariance.
-
-    Features are computed for some thousand atoms at a time: one call per measure would take longer than the rest.
-    """
+def centred_features(X: Measures, features: Features) -> Iterator[tuple[slice, Centred]]:
+    """Yield batches of measures, and their features: some thousand atoms at a time."""
     weights = X.probabilities
     for rows in batches(X.sizes.astype(np.float64), POOL):
         start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
+        offsets = X.offsets[rows[0] : rows[-1] + 2] - start
         values = features(X.points[start:stop])
-        for i in rows:
-            own = slice(X.offsets[i], X.offsets[i + 1])
-            with np.errstate(over="ignore", invalid="ignore"):
-                item = Centred.of(values[own.start - start : own.stop - start], weights[own], features.rounding)
-            yield item
+        yield slice(rows[0], rows[-1] + 1), Centred.of(values, weights[start:stop], offsets, features.rounding)
 
 
-def moments(centred: Iterable[Centred], n: int, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def moments(centred: Iterable[tuple[slice, Centred]], n: int, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return means (n, rank), their tails, and covariances (n, rank, rank) of the features of n measures."""
     means, tails, covariances = np.empty((n, rank)), np.empty((n, rank)), np.empty((n, rank, rank))
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
-        for i, (mean, tail, factor, _) in enumerate(centred):
-            means[i], tails[i] = mean, tail
-            np.matmul(factor.T, factor, out=covariances[i])
+        for rows, part in centred:
+            means[rows], tails[rows] = part.means, part.tails
+            for factor, covariance in zip(part.factors, covariances[rows], strict=True):
+                np.matmul(factor.T, factor, out=covariance)
     return means, tails, covariances

@@ -99,7 +99,7 @@ class _Full(JensenRoute):
         _check_rank(X, covariances)
         values = np.empty(len(X))
         half_log_dets(covariances, 0.0, values)
-        return Moments(means, tails, covariances, self._entropies(values, X.dim))
+        return Moments(means, tails, covariances, self._entropies(values, X.dim), scale=1.0, ridge=0.0)
 
     def values(self, A: Moments) -> FloatArray:
         return A.values
@@ -108,7 +108,7 @@ class _Full(JensenRoute):
         from ..core.moments import half_log_det_means
 
         out = empty_tile(rows, cols)
-        half_log_det_means(0.0, A, rows, B, cols, triangle, out)
+        half_log_det_means(A, rows, B, cols, triangle, np.zeros(out.shape, dtype=bool), out)
         return self._entropies(out, A.means.shape[1])
 
     def _entropies(self, half_log_dets: FloatArray, dim: int) -> FloatArray:

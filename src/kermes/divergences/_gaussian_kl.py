@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -14,12 +13,12 @@ from .._typing import IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms, undetermined
-from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._features import Centred, Coordinates, FeatureMap, Features, centred_features, explicit_features, moments
-from ._thin import Thin, fill, kl_row, steep_pairs
+from ._base import Claims, Divergence, Route, Tile, batches, empty_tile
+from ._features import Coordinates, Features, explicit_features
+from ._thin import Prepared, Thin, kl_row, moments_tile, thin_moments, thin_tile
 
 if TYPE_CHECKING:
-    from ..core.gaussian_kl import Dual, Packed
+    from ..core.gaussian_kl import Dual
 
 __all__ = ["GaussianKL"]
 
@@ -27,13 +26,6 @@ __all__ = ["GaussianKL"]
 FEATURE_ERROR = 1e-11
 #: Traces of covariances in units of the ridge up to which their inverses give d^2 to 1e-9.
 STEEP = 1e4
-
-
-class Prepared(NamedTuple):
-    """Measures for the compiled core and, if their features are exact, by the axes of their covariances."""
-
-    packed: Packed
-    thin: Thin | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,33 +40,20 @@ class FeaturesRoute(Route):
         from ..core.gaussian_kl import Packed
 
         rank = self.features.rank
-        centred: Iterable[Centred] = centred_features(X, self.features)
-        thin, steep = None, np.zeros(len(X), dtype=bool)
-        if not isinstance(self.features, FeatureMap):  # whose error bound leaves no steep pair
-            centred = list(centred)
-            thin = Thin.of(X, self.features, self.ridge, centred)
-            steep = ~(thin.traces <= STEEP)
-        means, tails, matrices = moments(centred, len(X), rank)
-        means = means if thin is None else thin.means
-        matrices[steep] = 0.0  # of no use
+        thin, _, means, tails, matrices = thin_moments(X, self.features, self.ridge, STEEP)
         matrices += self.ridge * np.eye(rank)
         lower = np.tril_indices(rank)
         scale = np.where(lower[0] == lower[1], 1.0, np.sqrt(2.0))
         inverses = np.empty((len(X), len(scale)))
-        for i, matrix in enumerate(matrices):
-            inverses[i] = scale * np.linalg.inv(matrix)[lower]
+        for rows in batches(np.full(len(X), rank**3)):
+            inverses[rows] = scale * np.linalg.inv(matrices[rows])[:, *lower]
         return Prepared(Packed(means, tails, scale * matrices[:, *lower], inverses), thin)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the symmetrised divergence."""
         from ..core import gaussian_kl as core
 
-        out = empty_tile(rows, cols)
-        core.features_tile(A.packed, rows, B.packed, cols, triangle, out)
-        if A.thin is not None and B.thin is not None:
-            steep = steep_pairs(A.thin, B.thin, rows, cols, triangle, STEEP)
-            fill(kl_row, A.thin, B.thin, rows, cols, steep, out)
-        return Tile(out)
+        return Tile(moments_tile(core.features_tile, kl_row, A, B, rows, cols, triangle, STEEP))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Two products of the packed matrices."""
@@ -94,10 +73,7 @@ class ThinRoute(Route):
 
     def tile(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the symmetrised divergence."""
-        out = empty_tile(rows, cols)
-        where = np.ones(out.shape, dtype=bool)
-        fill(kl_row, A, B, rows, cols, np.triu(where, 1) if triangle else where, out)
-        return Tile(out)
+        return Tile(thin_tile(kl_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Three products of the axes."""

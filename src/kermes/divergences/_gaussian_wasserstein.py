@@ -75,13 +75,15 @@ class FeaturesRoute(_FactorsRoute):
 
         shape = len(X), self.features.rank
         means, tails, traces, factors = np.empty(shape), np.empty(shape), np.empty(len(X)), []
-        for i, (mean, tail, factor, _) in enumerate(centred_features(X, self.features)):
-            if not np.isfinite(factor).all():  # the features overflow: no pair with this measure has a value
-                mean, factor = np.full_like(mean, np.nan), np.zeros_like(factor[:1])
-            _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
-            kept = sizes > NEGLIGIBLE * sizes[0]
-            means[i], tails[i], traces[i] = mean, tail, (sizes**2).sum()
-            factors.append(sizes[kept, None] * axes[kept])
+        for rows, centred in centred_features(X, self.features):
+            means[rows], tails[rows] = centred.means, centred.tails
+            for i, factor in enumerate(centred.factors, rows.start):
+                if not np.isfinite(factor).all():  # the features overflow: no pair with this measure has a value
+                    means[i], factor = np.nan, np.zeros_like(factor[:1])
+                _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
+                kept = sizes > NEGLIGIBLE * sizes[0]
+                traces[i] = (sizes**2).sum()
+                factors.append(sizes[kept, None] * axes[kept])
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
         return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
 

@@ -17,7 +17,7 @@ from ._atoms import FACTOR_BYTES, KernelSource, factorise, kernel_table
 from ._base import Claims, empty_tile
 from ._features import Coordinates, Features, exact_features, feature_map, pooled_points
 from ._jensen import Jensen, JensenRoute
-from ._thin import STEEP, Scaled, Thin, fill, half_log_det_row, steep_means
+from ._thin import STEEP, Prepared, Thin, half_log_det_row, moments_tile, scaled_moments, thin_tile
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
@@ -43,24 +43,19 @@ class MomentsRoute(JensenRoute):
     features: Features
     ridge: float
 
-    def prepare(self, X: Measures) -> Scaled:
+    def prepare(self, X: Measures) -> Prepared:
         """Return the moments in units of the ridge."""
-        return Scaled.of(X, self.features, self.ridge)
+        return scaled_moments(X, self.features, self.ridge)
 
-    def values(self, A: Scaled) -> FloatArray:
+    def values(self, A: Prepared) -> FloatArray:
         """Return h of each measure."""
-        return A.moments.values
+        return np.asarray(A.core.values)
 
-    def mean_values(self, A: Scaled, B: Scaled, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+    def mean_values(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         """Return h of the means."""
-        from ..core.moments import half_log_det_means
+        from ..core import moments as core
 
-        out = empty_tile(rows, cols)
-        half_log_det_means(1.0, A.moments, rows, B.moments, cols, triangle, out)
-        if A.thin is not None and B.thin is not None:
-            steep = steep_means(A.thin, B.thin, rows, cols, triangle, STEEP)
-            fill(half_log_det_row, A.thin, B.thin, rows, cols, steep, out)
-        return out
+        return moments_tile(core.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, STEEP, pooled=True)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the covariance of the mean."""
@@ -85,10 +80,7 @@ class ThinRoute(JensenRoute):
 
     def mean_values(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         """Return h of the means."""
-        out = empty_tile(rows, cols)
-        where = np.ones(out.shape, dtype=bool)
-        fill(half_log_det_row, A, B, rows, cols, np.triu(where, 1) if triangle else where, out)
-        return out
+        return thin_tile(half_log_det_row, A, B, rows, cols, triangle)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A singular value decomposition of the pooled points."""
@@ -235,6 +227,8 @@ class GeneralizedVariance(Jensen):
     def _linear_route(self, X: Measures, Y: Measures) -> JensenRoute:
         """Return the route of the linear ground: by coordinates, or by atoms if these are fewer."""
         moments = MomentsRoute(Coordinates(X.dim), self.eta)
+        if X.dim <= _side(X, Y):
+            return moments
         centre = X.expectation(X.points).mean(axis=0)
         atoms = self._atoms_route(X, Y, centre)
         if moments.work(X, Y) <= atoms.work(X, Y):

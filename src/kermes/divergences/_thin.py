@@ -8,19 +8,17 @@ of the spread of their measure: s is off by 1e-15 of the largest s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..measures import Measures
+from ._base import empty_tile
 from ._features import Centred, FeatureMap, Features, centred_features, moments
-
-if TYPE_CHECKING:
-    from ..core.moments import Moments
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
 STEEP = 1e7
@@ -30,6 +28,8 @@ ROUNDING = 1e-15
 DETERMINED = 1e-4
 #: Squares beyond which their logarithm is taken of the root.
 LARGE = 1e8
+
+Batches: TypeAlias = list[tuple[slice, Centred]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,23 +49,23 @@ class Thin:
     traces: FloatArray  # of Sigma / ridge, (n,)
 
     @classmethod
-    def of(cls, X: Measures, features: Features, ridge: float, centred: Sequence[Centred] | None = None) -> Thin:
+    def of(cls, X: Measures, features: Features, ridge: float, centred: Batches | None = None) -> Thin:
         """Centre the features of each measure; refuse what rounding leaves undetermined."""
         centred = list(centred_features(X, features)) if centred is None else centred
-        scale, r = float(1 / np.sqrt(ridge)), features.rank
-        means, tails = np.array([item.mean for item in centred]), np.array([item.tail for item in centred])
-        with np.errstate(over="ignore"):
-            traces = np.array([((scale * item.factor) ** 2).sum() for item in centred])
-        for i, (_, _, factor, rounding) in enumerate(centred):
+        scale = float(1 / np.sqrt(ridge))
+        means = np.concatenate([part.means for _, part in centred])
+        tails = np.concatenate([part.tails for _, part in centred])
+        traces = np.empty(len(X))
+        for rows, part in centred:
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = _squares(scale * part.packed)
+                traces[rows] = np.add.reduceat(squares, part.offsets[:-1])
             # Below both limits noise * (s + noise) <= DETERMINED * (1 + s^2) for every s.
-            if traces[i] <= STEEP and scale * rounding <= 0.1 * DETERMINED:
-                continue
-            if not np.isfinite(scale * factor).all():
-                means[i] = np.nan
-                continue
-            spreads: FloatArray = np.linalg.svd(scale * factor, compute_uv=False).astype(np.float64)
-            if not _determined(spreads, r, scale * rounding):
-                means[i] = np.nan
+            doubtful = ~((traces[rows] <= STEEP) & (scale * part.rounding <= 0.1 * DETERMINED))
+            for i in np.flatnonzero(doubtful):
+                factor = scale * part.packed[part.offsets[i] : part.offsets[i + 1]]
+                if not _determined(factor, scale * part.rounding[i]):
+                    means[rows.start + i] = np.nan
         return cls(X, features, scale, means, tails, traces)
 
     @cached_property
@@ -73,11 +73,18 @@ class Thin:
         n, r = self.means.shape
         p = min(r, int(self.X.sizes.max()))
         spreads, axes = np.zeros((n, p)), np.zeros((n, p, r))
-        for i, item in enumerate(centred_features(self.X, self.features)):
-            if not np.isnan(self.means[i, 0]):
-                _, s, V = np.linalg.svd(self.scale * item.factor, full_matrices=False)
-                spreads[i, : len(s)], axes[i, : len(V)] = s, V
+        for rows, part in centred_features(self.X, self.features):
+            for i, factor in enumerate(part.factors, rows.start):
+                if not np.isnan(self.means[i, 0]):
+                    _, s, V = np.linalg.svd(self.scale * factor, full_matrices=False)
+                    spreads[i, : len(s)], axes[i, : len(V)] = s, V
         return spreads, axes
+
+    @cached_property
+    def reach(self) -> tuple[float, FloatArray, FloatArray]:
+        """The largest trace, and the corners of the box around all scaled means."""
+        means = self.scale * self.means
+        return float(self.traces.max()), np.nanmin(means, axis=0, initial=0.0), np.nanmax(means, axis=0, initial=0.0)
 
     @property
     def spreads(self) -> FloatArray:
@@ -147,13 +154,16 @@ def bhattacharyya_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
     return np.asarray(0.5 * (log_dets - own) + 0.125 * form)
 
 
-def _determined(spreads: FloatArray, rank: int, rounding: float) -> bool:
+def _determined(factor: FloatArray, rounding: float) -> bool:
     """Return whether each 1 + s^2 is known to DETERMINED of itself, s being off by rounding and 1e-15 of the largest.
 
     Directions without variance count, where there are any.
     """
+    if not np.isfinite(factor).all():
+        return False
+    spreads: FloatArray = np.linalg.svd(factor, compute_uv=False).astype(np.float64)
     noise = rounding + ROUNDING * spreads[0]
-    known = np.append(spreads, 0.0) if len(spreads) < rank else spreads
+    known = np.append(spreads, 0.0) if len(spreads) < factor.shape[1] else spreads
     with np.errstate(over="ignore"):
         return bool((noise * (known + noise) <= DETERMINED * (1.0 + known**2)).all())
 
@@ -177,25 +187,34 @@ def _form(axes: FloatArray, roots: FloatArray, delta: FloatArray) -> FloatArray:
     return _squares(along / roots) + _squares(rest)
 
 
-def steep_pairs(A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool, limit: float) -> AnyArray:
-    """Return which pairs have covariances, in units of the ridge, whose traces add up to more than ``limit``."""
-    with np.errstate(over="ignore"):
-        steep = ~(A.traces[rows][:, None] + B.traces[cols][None] <= limit)
-    return np.asarray(np.triu(steep, 1) if triangle else steep)
+def steep_pairs(
+    A: Thin | None, B: Thin | None, rows: IndexArray, cols: IndexArray, triangle: bool, limit: float, pooled: bool
+) -> AnyArray:
+    """Return which pairs have covariances, in units of the ridge, whose traces add up to more than ``limit``.
 
-
-def steep_means(A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool, limit: float) -> AnyArray:
-    """Return which pairs have a mean whose covariance, in units of the ridge, has a trace of more than ``limit``."""
-    steep = steep_pairs(A, B, rows, cols, triangle, limit)
-    pooled = A.scale * np.concatenate([A.means[rows], B.means[cols]])
+    With ``pooled`` also those of means that are further apart, squared: they count in the covariance of the mean.
+    """
+    steep = np.zeros((len(rows), len(cols)), dtype=bool)
+    if A is None or B is None:
+        return steep
+    (largest, low, high), (other_largest, other_low, other_high) = A.reach, B.reach
     with np.errstate(over="ignore", invalid="ignore"):
-        if _squares(np.ptp(pooled, axis=0)) <= limit:
-            return steep
-        gaps = np.stack([_squares(A.gaps(int(row), B, cols)) for row in rows])
-    return steep | (np.triu(~(gaps <= limit), 1) if triangle else ~(gaps <= limit))
+        if not largest + other_largest <= limit:
+            steep |= ~(A.traces[rows][:, None] + B.traces[cols][None] <= limit)
+        if pooled and not _squares(np.maximum(high, other_high) - np.minimum(low, other_low)) <= limit:
+            steep |= ~(np.stack([_squares(A.gaps(int(row), B, cols)) for row in rows]) <= limit)
+    return np.triu(steep, 1) if triangle else steep
 
 
-def fill(
+def thin_tile(row_of: RowFunction, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+    """Return the values of all pairs by their axes."""
+    out = empty_tile(rows, cols)
+    where = np.ones(out.shape, dtype=bool)
+    _fill(row_of, A, B, rows, cols, np.triu(where, 1) if triangle else where, out)
+    return out
+
+
+def _fill(
     row_of: RowFunction, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, where: AnyArray, out: FloatArray
 ) -> None:
     """Write the values of the pairs ``where`` to ``out``, row by row."""
@@ -204,28 +223,48 @@ def fill(
         out[i, chosen] = row_of(A, int(rows[i]), B, cols[chosen])
 
 
-class Scaled(NamedTuple):
-    """Covariances in units of the ridge: as ``Moments`` for the cores, and thin if the features are exact."""
+class Prepared(NamedTuple):
+    """Measures for a compiled core and, if their features are exact, by the axes of their covariances."""
 
-    moments: Moments
+    core: Any
     thin: Thin | None
 
-    @classmethod
-    def of(cls, X: Measures, features: Features, ridge: float) -> Scaled:
-        """Return the moments m and S / ridge, and h = log det(I + S / ridge) / 2."""
-        from ..core.moments import Moments, half_log_dets
 
-        centred: Iterable[Centred] = centred_features(X, features)
-        thin, values = None, np.empty(len(X))
-        if not isinstance(features, FeatureMap):  # whose error bound leaves no steep pair
-            centred = list(centred)
-            thin = Thin.of(X, features, ridge, centred)
-        means, tails, covariances = moments(centred, len(X), features.rank)
-        covariances /= ridge
-        half_log_dets(covariances, 1.0, values)
-        if thin is not None:
-            steep = ~(thin.traces <= STEEP)
-            if steep.any():
-                values[steep] = thin.half_log_dets[steep]
-            means, values = thin.means, np.where(np.isnan(thin.means[:, 0]), np.nan, values)
-        return cls(Moments(means, tails, covariances, values, float(1 / np.sqrt(ridge))), thin)
+def moments_tile(
+    core: Callable[..., None], row_of: RowFunction, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray,
+    triangle: bool, limit: float, pooled: bool = False,
+) -> FloatArray:  # fmt: skip
+    """Return the values of all pairs: of those up to ``limit`` by the core, of steeper ones by their axes."""
+    out, steep = empty_tile(rows, cols), steep_pairs(A.thin, B.thin, rows, cols, triangle, limit, pooled)
+    core(A.core, rows, B.core, cols, triangle, steep, out)
+    if A.thin is not None and B.thin is not None:
+        _fill(row_of, A.thin, B.thin, rows, cols, steep, out)
+    return out
+
+
+def thin_moments(
+    X: Measures, features: Features, ridge: float, limit: float
+) -> tuple[Thin | None, AnyArray, FloatArray, FloatArray, FloatArray]:
+    """Return the measures thin, which are steeper than ``limit``, means, tails and covariances: 0 for those."""
+    centred = list(centred_features(X, features)) if not isinstance(features, FeatureMap) else None
+    if centred is None:  # the error bound of its features leaves no steep pair
+        return None, np.zeros(len(X), dtype=bool), *moments(centred_features(X, features), len(X), features.rank)
+    thin = Thin.of(X, features, ridge, centred)
+    _, tails, covariances = moments(centred, len(X), features.rank)
+    steep = ~(thin.traces <= limit)
+    covariances[steep] = 0.0
+    return thin, steep, thin.means, tails, covariances
+
+
+def scaled_moments(X: Measures, features: Features, ridge: float) -> Prepared:
+    """Return the ``Moments`` m and S / ridge, and h = log det(I + S / ridge) / 2."""
+    from ..core.moments import Moments, half_log_dets
+
+    thin, steep, means, tails, covariances = thin_moments(X, features, ridge, STEEP)
+    covariances /= ridge
+    values = np.empty(len(X))
+    half_log_dets(covariances, 1.0, values)
+    if thin is not None and steep.any():
+        values[steep] = thin.half_log_dets[steep]
+    values[np.isnan(means[:, 0])] = np.nan
+    return Prepared(Moments(means, tails, covariances, values, float(1 / np.sqrt(ridge)), 1.0), thin)

@@ -20,6 +20,8 @@ ROW_SHARE = 8
 #: Tiles along the longer side, so that two or more workers stay busy to the end.
 TILES_PER_SIDE = 8
 SMALLEST_SIDE = 16
+#: Elementary operations that a tile takes at least, if there are so many: it costs some 1e5 whatever is in it.
+SMALLEST_WORK = 1e6
 #: Pairs that some cores advance together; sides are multiples of it.
 LANES = 8
 #: Chunks along the longer side of a store or a cluster's work, if they need not be larger or smaller ...
@@ -77,7 +79,8 @@ def tile_shape(work: float, row_work: float, n: int, m: int) -> tuple[int, int]:
 def tile_side(work: float, n: int, m: int) -> int:
     """Return the side of square tiles for n x m pairs of ``work`` operations each."""
     by_work = math.isqrt(max(1, int(TILE_WORK / max(work, 1.0))))
-    by_balance = max(SMALLEST_SIDE, -(-max(n, m) // TILES_PER_SIDE))
+    worthwhile = math.isqrt(int(SMALLEST_WORK / max(work, 1.0)))
+    by_balance = max(SMALLEST_SIDE, -(-max(n, m) // TILES_PER_SIDE), worthwhile)
     side = min(by_work, by_balance, LARGEST_SIDE)
     return side - side % LANES if side >= LANES else max(1, side)
 

@@ -6,38 +6,72 @@ import math
 
 import numpy as np
 
-from ..jit import strict_core
+from ..exp import exp
+from ..jit import strict_core, tile_core
 from ..status import OK, UNCONVERGED
-from .block import atom_costs
-from .stabilised import log_rows
+from .block import atom_costs, spread
+from .stabilised import RANGE, fill_kernel
+
+
+@tile_core
+def soft_rows(C, a, f, eps, out):
+    """out_i = -eps log sum_j a_j exp((f_j - C_ij) / eps): with it as the other potential the rows of the plan are a."""
+    n, inv = a.size, 1.0 / eps
+    for i in range(n):
+        row, top, total = C[i], f[0] - C[i, 0], 0.0
+        for j in range(1, n):
+            top = max(top, f[j] - row[j])
+        for j in range(n):
+            total += a[j] * exp((f[j] - row[j] - top) * inv)
+        out[i] = -eps * math.log(total) - top
+
+
+@tile_core
+def scaled_sums(K, a, u, scaled, out):
+    """out = K diag(a) u."""
+    for j in range(a.size):
+        scaled[j] = a[j] * u[j]
+    for i in range(a.size):
+        row, total = K[i], 0.0
+        for j in range(a.size):
+            total += row[j] * scaled[j]
+        out[i] = total
 
 
 @strict_core
 def self_value(C, a, options):
     """(REGULARIZED value of (a, a), status).
 
-    The potentials are equal, so f <- (f + T(f)) / 2, T the log-domain row update, which contracts by about 1/2 or
-    better per step at every epsilon. Row sums are a_i exp((f_i - T_i) / eps), so the L1 error costs nothing.
+    The plan is a_i a_j exp((f_i + f_j - C_ij) / eps), and f <- (f + T(f)) / 2, T as in `soft_rows`, contracts by about
+    1/2 or better per step at every epsilon. After one such step the exponentials are kept, f is eps log u more, and a
+    step is u <- sqrt(u / K a u); where u leaves exp(+-RANGE) it is absorbed into f. Row sums are a u (K a u).
     """
     n, eps = a.size, options.epsilon
-    f, g, loga, status = np.empty(n), np.empty(n), np.empty(n), UNCONVERGED
-    for i in range(n):
-        loga[i] = math.log(a[i])
-        f[i] = 0.5 * eps * loga[i]
+    f, g, u, s, K = np.zeros(n), np.empty(n), np.ones(n), np.empty(n), np.empty((n, n))
+    absorbed, error = False, np.inf
     for _ in range(options.max_iter):
-        log_rows(C, loga, g, f, eps)
+        if not absorbed:
+            for i in range(n):
+                f[i] += eps * math.log(u[i])
+                u[i] = 1.0
+            soft_rows(C, a, f, eps, g)
+            for i in range(n):
+                f[i] = 0.5 * (f[i] + g[i])
+            fill_kernel(K, C, f, f, eps)
+        scaled_sums(K, a, u, g, s)
         error = 0.0
         for i in range(n):
-            error += a[i] * abs(math.exp(min((f[i] - g[i]) / eps, 700.0)) - 1.0)
-            f[i] = 0.5 * (f[i] + g[i])
+            error += a[i] * abs(u[i] * s[i] - 1.0)
         if error <= options.tol:
-            status = OK
             break
-    log_rows(C, loga, g, f, eps)
+        for i in range(n):
+            u[i] = math.sqrt(u[i] / s[i])
+        low, high = spread(u, n)
+        absorbed = low * math.exp(RANGE) > 1.0 and high < math.exp(RANGE)
     value = 0.0
     for i in range(n):
-        value += a[i] * (f[i] + g[i] - 2.0 * eps * loga[i])
-    return value, status
+        value += a[i] * (2.0 * f[i] + eps * (math.log(u[i]) - math.log(s[i])))
+    return value, OK if error <= options.tol else UNCONVERGED
 
 
 @strict_core
