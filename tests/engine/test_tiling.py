@@ -35,12 +35,13 @@ def test_tile_side_follows_the_work():
     assert tile_side(1.0, 10_000, 10_000) == 512
     assert tile_side(1e6, 10_000, 10_000) == 8  # multiples of eight
     assert tile_side(1e12, 10_000, 10_000) == 1
-    assert tile_side(1.0, 200, 10) == 24  # at least eight tiles a side for balance
-    assert tile_side(1.0, 3, 3) == 16
+    assert tile_side(1e4, 200, 10) == 24  # at least eight tiles a side for balance
+    assert tile_side(1e4, 3, 3) == 16
+    assert tile_side(1e2, 200, 200) == 96  # but not of less than 1e6 operations each
 
 
 def test_rows_that_cost_something_make_strips():
-    assert tile_shape(1.0, 0.0, 1000, 1000) == (120, 120)
+    assert tile_shape(1e2, 0.0, 1000, 1000) == (120, 120)
     assert tile_shape(2e4, 3e6, 10_000, 10_000) == (5, 1200)  # eight times the work of the row
     assert tile_shape(2e4, 3e6, 1000, 1000) == (6, 1000)  # or all columns
     assert tile_shape(1e3, 1e3, 3, 3) == (1, 3)

@@ -28,7 +28,7 @@ def soft_rows(C, a, f, eps, out):
 
 @tile_core
 def scaled_sums(K, a, u, scaled, out):
-    """out = K diag(a) u."""
+    """Fill out = K diag(a) u."""
     for j in range(a.size):
         scaled[j] = a[j] * u[j]
     for i in range(a.size):
