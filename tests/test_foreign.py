@@ -158,7 +158,7 @@ def test_damaged_archives(tmp_path):
     damaged_member(tmp_path / "a.npz")
     refused(tmp_path / "a.npz", "archive of plain arrays")
     archive(tmp_path / "a.npz", {"images.npy": npy(IMAGES)}, zipfile.ZIP_LZMA)
-    refused(tmp_path / "a.npz", "another method than deflate")
+    refused(tmp_path / "a.npz", "a method other than deflate")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def read_zip(path: str | PathLike[str], what: str) -> dict[str, bytes]:
         require_room(path, sum(member.file_size for member in archive.infolist()))
         kinds = {member.compress_type for member in archive.infolist()}
         if not kinds <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise ValueError("it is compressed by another method than deflate")
+            raise ValueError("it is compressed by a method other than deflate")
         return {member.filename: archive.read(member) for member in archive.infolist()}
 
 

@@ -127,7 +127,7 @@ def test_regression_and_precomputed():
 
 def test_what_contributions_refuses():
     X, y = make_clouds(20, 2)
-    with pytest.raises(InvalidParameterError, match="Of a pipeline pass the last step"):
+    with pytest.raises(InvalidParameterError, match="For a pipeline, pass its last step"):
         contributions(object(), X)
     with pytest.raises(ValueError, match="not fitted"):
         contributions(LSSVMClassifier(), X)
@@ -232,7 +232,7 @@ def test_what_maps_refuse(clouds):
         (lambda: data_map(X, "euclidean"), "`divergence` must be a divergence, None or 'precomputed'"),
         (lambda: data_map(np.ones((2, 2)), "precomputed"), "zero on the diagonal"),
         (lambda: data_map(X, method="pca"), "`method` must be 'mds', 'kernel_pca' or an embedding"),
-        (lambda: data_map(X, length_scale=1.0), "of method='kernel_pca' only"),
+        (lambda: data_map(X, length_scale=1.0), "for method='kernel_pca' only"),
         (lambda: data_map(X, n_components=0), "`n_components`"),
     ]:
         with pytest.raises(InvalidParameterError, match=message):

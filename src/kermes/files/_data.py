@@ -131,7 +131,7 @@ def read(
         elif kind == ".npy" or kind in IDX:
             data = Data(as_measures(_arrays.read_array(source)), kind="images")
         else:
-            raise InvalidFileError(f"{source.name!r} has an ending that says nothing; give {KINDS}.")
+            raise InvalidFileError(f"{source.name!r} has an unknown file extension; give {KINDS}.")
     if labels is not None:
         _require_there(Path(labels))
         data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))

@@ -38,7 +38,7 @@ def read(
     table = _load(path)
     if by is None:
         raise InvalidParameterError(
-            f"{path.name!r} is a table: `by` (--by) must name the column that tells its measures apart, one of "
+            f"{path.name!r} is a table: `by` (--by) must name the column that identifies its measures, one of "
             f"{listed(table)}."
         )
     for name in [by, *(columns or ()), *([] if weights is None else [weights]), *([] if label is None else [label])]:
@@ -133,7 +133,7 @@ def _separator(path: Path) -> str:
         with BytesIO(read_bytes(path)) if is_gzip(path) else open(path, "rb") as file:
             first = file.readline().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidFileError(f"{str(path)!r} is not text in UTF-8; convert it, or name it for what it is.") from None
+        raise InvalidFileError(f"{str(path)!r} is not UTF-8 text; convert it, or correct its extension.") from None
     if not first.strip():
         raise InvalidFileError(f"{str(path)!r} is empty; a table needs a line with the names of its columns.")
     separator = max(",;\t", key=first.count)

@@ -108,8 +108,8 @@ def contributions(model: Any, X: Any) -> Contributions:
     """
     if not isinstance(model, (LSSVMClassifier, LSSVMRegressor, LSSVMClassifierCV)):
         raise InvalidParameterError(
-            f"`model` must be a fitted LSSVMClassifier, LSSVMRegressor or LSSVMClassifierCV; got {model!r}. Of a "
-            "pipeline pass the last step, and the transformed measures."
+            f"`model` must be a fitted LSSVMClassifier, LSSVMRegressor or LSSVMClassifierCV; got {model!r}. For a "
+            "pipeline, pass its last step and the transformed measures."
         )
     check_is_fitted(model)
     samples = [X] if isinstance(X, Measure) else X

@@ -107,7 +107,7 @@ def data_map(
     D = _distances(X, divergence, engine)
     wanted = integer(n_components, "n_components", low=1)
     if length_scale is not None and method != "kernel_pca":
-        raise InvalidParameterError("`length_scale` is of method='kernel_pca' only; leave it out.")
+        raise InvalidParameterError("`length_scale` is for method='kernel_pca' only; leave it out.")
     explained = None
     if isinstance(method, str) and method in ("mds", "kernel_pca"):
         similarity = -0.5 * D**2 if method == "mds" else np.exp(-0.5 * (D / _scale(D, length_scale)) ** 2)

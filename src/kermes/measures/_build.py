@@ -136,7 +136,7 @@ def pack(
         heavy = np.flatnonzero(~np.isfinite(ragged.segment_sums(weights, offsets)))
     if len(heavy):
         raise InvalidMeasureError(
-            f"{names(heavy[0])} has an infinite mass; its weights add up beyond 1e308. Scale them."
+            f"{names(heavy[0])} has an infinite mass; its weights add up to more than 1e308. Scale them."
         )
     return Packed(
         np.array(points, dtype=np.float64, order="C"),
