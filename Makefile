@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-nojit test-min lint types check docs bench clean
+.PHONY: help demo test test-long test-nojit test-min lint types check docs bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -21,6 +21,12 @@ demo: $(READY)  ## compare kernels on handwritten digits: the leaderboard
 
 test: $(READY)  ## the tests (under 5 minutes on two cores)
 	$(BIN)/python -m pytest -q -n 2
+
+test-long: export KERMES_FUZZ_SECONDS ?= 3600
+test-long: $(READY)  ## damaged files of every kind, each for KERMES_FUZZ_SECONDS (an hour), also guided by coverage
+	$(BIN)/python -m pytest -q -n 2 tests/fuzz
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python -m tests.fuzz.guided
 
 test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/divergences --ignore=tests/divergences/test_sinkhorn.py

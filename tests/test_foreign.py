@@ -85,7 +85,7 @@ def test_a_picture_is_measured_before_it_is_decoded(tmp_path, small):
     Image = pytest.importorskip("PIL.Image")
     (tmp_path / "set").mkdir()
     Image.fromarray(np.zeros((3000, 3000), np.uint8)).save(tmp_path / "set" / "a.png")
-    with pytest.raises(InvalidFileError, match=r"a\.png' would expand to 36,000,000 bytes"):
+    with pytest.raises(InvalidFileError, match=r"a\.png' would expand to 144,000,000 bytes"):
         files.read(tmp_path / "set")
 
 
@@ -121,10 +121,24 @@ def header(text):
         header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 5, 5)}") + bytes(200),
         header("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 5, 5)}") + bytes(100),
         header("{'descr': '<U0', 'fortran_order': False, 'shape': (99999999, 5, 5)}"),
+        header("{'descr': '<U1', 'fortran_order': False, 'shape': (1, 1, 1)}") + b"\xff" * 4,
         header("{'descr': '|O', 'fortran_order': False, 'shape': (1, 1, 1)}") + bytes(8),
         header("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1, 1, 1)}") + bytes(8),
     ],
-    ids=["empty", "short", "version", "token", "key", "huge", "negative", "few", "nothing", "object", "fields"],
+    ids=[
+        "empty",
+        "short",
+        "version",
+        "token",
+        "key",
+        "huge",
+        "negative",
+        "few",
+        "nothing",
+        "strings",
+        "object",
+        "fields",
+    ],
 )
 def test_damaged_arrays(tmp_path, content):
     (tmp_path / "a.npy").write_bytes(content)
@@ -221,6 +235,15 @@ def test_damaged_parquet(tmp_path):
         refused(path, "is not a table, or it is damaged", by="g")
 
 
+def test_cells_that_no_float_holds_are_refused_by_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"g": ["a", "b"], "x": [1, 2**60 + 1]}), path)
+    refused(path, r"t\.parquet' is not a table of measures.*Integer value 1152921504606846977 not in range", by="g")
+    parquet.write_table(pa.table({"g": ["a", "bbbb"], "x": [1.0, 2.0]}), path, compression="none", use_dictionary=False)
+    path.write_bytes(path.read_bytes().replace(b"bbbb", b"\xff" * 4))
+    refused(path, r"t\.parquet' is not a table of measures", by="g")
+
+
 # -- what is no file ------------------------------------------------------------------------------
 
 
@@ -284,6 +307,24 @@ def test_a_string_among_numbers_is_an_error_not_a_lost_coordinate(tmp_path):
     assert files.read(path, by="g").columns == ("x", "y")
     path.write_text(STRAY.replace("1.2O", ""))
     assert files.read(path, by="g", drop_missing=True).columns == ("x", "y")
+
+
+def test_columns_that_are_no_text_are_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"g,x,y\na,1,yes\nb\xff,2,n\xffo\n")
+    refused(path, "the column 'g' holds bytes that are no text in UTF-8", by="g")
+    path.write_bytes(b"g,x,y\na,1,yes\nb,2,n\xffo\n")
+    refused(path, "the column 'y' holds bytes that are no text in UTF-8", by="g", label="y")
+
+
+def test_an_archive_with_a_broken_directory(tmp_path):
+    path = tmp_path / "a.npz"
+    archive(path, {"images.npy": npy(IMAGES)})
+    content = bytearray(path.read_bytes())
+    where = content.rindex(b"PK\x05\x06")
+    content[where + 16 : where + 20] = b"\xff\xff\xff\x7f"  # the directory starts beyond the end: seek to before 0
+    path.write_bytes(content)
+    refused(path, "is not an archive of plain arrays")
 
 
 def test_the_download_asks_as_often_as_scikit_learn_allows(monkeypatch):

@@ -10,6 +10,7 @@ import gzip
 import math
 import os
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ CHUNK = 1 << 20
 
 @contextmanager
 def decoding(path: str | PathLike[str], what: str) -> Iterator[None]:
-    """Turn the errors of a decoder into one that names the file; those of the disk pass."""
+    """Turn the errors of a decoder into one that names the file; that a file cannot be opened passes."""
     try:
         yield
     except (KermesError, ImportError):
@@ -50,7 +51,7 @@ def decoding(path: str | PathLike[str], what: str) -> Iterator[None]:
     except MemoryError as error:
         raise InvalidFileError(f"{os.fspath(path)!r} does not fit into memory.") from error
     except Exception as error:  # decoders raise what they like: zlib.error, struct.error, TokenError, KeyError ...
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and error.filename is not None:
             raise
         reason = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
         raise InvalidFileError(f"{os.fspath(path)!r} is not {what}, or it is damaged ({reason}).") from error
@@ -130,7 +131,10 @@ def check_npy(content: bytes) -> AnyArray:
         raise ValueError(f"an array of {dtype} is not plain numbers or strings")
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
         raise ValueError(f"the shape {shape} does not fit its {len(content) - file.tell()} bytes")
-    return np.ndarray(shape, dtype, file.read(), order="F" if fortran else "C")
+    data = file.read()
+    if dtype.kind == "U" and (np.frombuffer(data, f"{dtype.byteorder}u4") > sys.maxunicode).any():
+        raise ValueError("its strings have characters that do not exist")
+    return np.ndarray(shape, dtype, data, order="F" if fortran else "C")
 
 
 def _memory() -> float:

@@ -92,7 +92,7 @@ def parquet():
     from pyarrow import parquet as pq
 
     table = pa.table(
-        {"g": ["a", "a", "b"], "x": [1.0, 2.0, None], "y": [1, 2, 3], "w": [1.0] * 3, "label": [True, True, False]}
+        {"g": ["a", "a", "b"], "x": [1.0, 2.0, 3.0], "y": [1, 2, 3], "w": [1.0] * 3, "label": [True, True, False]}
     )
     return [
         saved(lambda file, kind: pq.write_table(table, file, compression=kind), kind) for kind in ("snappy", "none")
@@ -107,7 +107,7 @@ def png():
 
 
 def labels():
-    return [b"1\n2\n3\n4\n", b"a\nb\na\nb\n", b"\xef\xbb\xbf1.5\r\n2e3\r\nnan\r\n4\r\n", saved(np.save, np.arange(4))]
+    return [b"1\n2\n3\n4\n", b"a\nb\na\nb\n", b"\xef\xbb\xbf1.5\r\n2e3\r\n-3\r\n4\r\n", saved(np.save, np.arange(4))]
 
 
 def models():
@@ -212,7 +212,7 @@ READERS = {
         Reader("a.csv.gz", lambda: [gzip.compress(content, mtime=0) for content in csv()], read_table),
         Reader("a.parquet", parquet, read_table),
         Reader("a.png", png, read_picture, mutate.mutated_png),
-        Reader("labels.txt", labels, read_labels),
+        Reader("labels.txt", lambda: labels()[:-1], read_labels),
         Reader("labels.npy", lambda: labels()[-1:], read_labels),
         Reader("model.kermes", models, read_model, mutate.mutated_zip),
         Reader("store", stores, read_store, mutated_store),

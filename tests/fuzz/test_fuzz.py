@@ -20,7 +20,7 @@ SECONDS = float(os.environ.get("KERMES_FUZZ_SECONDS", 0))
 #: Files of each kind without a time; reading a model or a store takes longer.
 FILES = {"model.kermes": 120, "store": 120}
 #: Kibibytes by which reading files of a few kilobytes may raise the largest memory of this process.
-MOST = 512 * 1024
+MOST = 768 * 1024
 FOUND = Path(__file__).parent / "found"
 
 

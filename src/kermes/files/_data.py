@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import whole
-from .._foreign import require_file
+from .._foreign import decoding, require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures import Measures
@@ -119,7 +119,8 @@ def read(
     if kind in TABLES:
         given = {"threshold": threshold, "binary": binary, "spacing": spacing != "pixel", "invert": invert}
         _refuse(given, f"{source.name!r} is a table, not images")
-        data = _tables.read(source, by, columns, weights, label, drop_missing)
+        with decoding(source, "a table of measures"):
+            data = _tables.read(source, by, columns, weights, label, drop_missing)
     else:
         given = {"by": by, "columns": columns, "weights": weights, "drop_missing": drop_missing}
         _refuse(given, f"{source.name!r} is not a table")

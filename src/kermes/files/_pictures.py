@@ -17,6 +17,8 @@ from ._data import Data
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm")
 #: What the content may be. Others that Pillow would recognise run other programs, such as Ghostscript for PostScript.
+#: Bytes that a pixel is counted with: decoded, and as an atom of a measure.
+PIXEL = 16
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
 
 
@@ -53,6 +55,6 @@ def _grey(path: Path) -> AnyArray:
         raise missing("pillow", "image", "Reading images") from None
     require_file(path)
     with decoding(path, "an image"), Image.open(path, formats=FORMATS) as image:
-        require_room(path, 4 * image.width * image.height)
+        require_room(path, PIXEL * image.width * image.height)
         # Conversion to "L" would clip 16 bits to 255.
         return np.asarray(image if image.mode.startswith(("I", "F")) else image.convert("L"))

@@ -43,6 +43,10 @@ def read(
         )
     for name in [by, *(columns or ()), *([] if weights is None else [weights]), *([] if label is None else [label])]:
         require_column(table, name)
+        if table[name].dtype == nw.Binary:
+            raise InvalidFileError(
+                f"{str(path)!r}: the column {name!r} holds bytes that are no text in UTF-8; convert it."
+            )
     if columns is None:
         columns = _coordinates(table, {by, weights, label}, path)
     numbers = [*columns, *([] if weights is None else [weights])]
