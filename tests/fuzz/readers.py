@@ -204,7 +204,6 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader("images.npz", npz_images, read_images, mutate.mutated_zip),
-        Reader("measures.npz", npz_measures, read_measures, mutate.mutated_zip),
         Reader("a.npy", npy, read_images),
         Reader("a-ubyte", idx, read_images),
         Reader("a-ubyte.gz", lambda: [gzip.compress(content, mtime=0) for content in idx()], read_images),
@@ -215,7 +214,6 @@ READERS = {
         Reader("labels.txt", lambda: labels()[:-1], read_labels),
         Reader("labels.npy", lambda: labels()[-1:], read_labels),
         Reader("model.kermes", models, read_model, mutate.mutated_zip),
-        Reader("store", stores, read_store, mutated_store),
     )
 }
 
