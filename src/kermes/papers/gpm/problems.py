@@ -27,7 +27,7 @@ class SimplexProblem:
     >>> problem([[0.25, 0.75], [0.5, 0.5]]).round(3)
     array([-0.417, -0.522])
     >>> round(problem.minimum, 4)
-    -0.9711
+    -0.6093
     """
 
     name: str
