@@ -45,7 +45,6 @@ class EuclideanSquares(Squares):
     scale: FloatArray
 
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the squared distances (n, k)."""
         root = np.sqrt(self.scale)
         return np.asarray(cdist(A * root, B * root, "sqeuclidean"))
 
@@ -61,7 +60,6 @@ class UniformSquares(Squares):
     c: float
 
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the squared distances (n, k)."""
         return np.asarray(0.5 * self.c * cdist(A, B, "cityblock"))
 
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,7 +74,6 @@ class LineSquares(Squares):
     z: FloatArray
 
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2), A, B, self.z)
 
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -104,7 +101,6 @@ class MatrixSquares(Squares):
     C: FloatArray
 
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the squared distances (n, k)."""
         return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
 
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -231,11 +231,9 @@ class _Scaled(Squares):
     factor: float
 
     def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the squared distances (n, k)."""
         return self.factor * self.squares(A, B)
 
     def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return both."""
         values, gradients = self.squares.with_gradients(A, B)
         return self.factor * values, self.factor * gradients
 

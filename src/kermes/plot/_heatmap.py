@@ -12,7 +12,7 @@ from ..clustering import HierarchicalClustering
 from ..clustering._labels import as_labels
 from ..exceptions import InvalidParameterError
 from ._classes import class_bar
-from ._display import Display
+from ._display import Display, short_form
 from ._gram import as_square
 
 __all__ = ["HeatmapDisplay", "heatmap"]
@@ -63,12 +63,13 @@ class HeatmapDisplay(Display):
         clusters: ArrayLike | None = None,
         ax: Any = None,
     ) -> HeatmapDisplay:
-        """Draw a matrix of distances.
+        """Draw a matrix of distances, or those of a clustering.
 
         Parameters
         ----------
-        distances : array of shape (n, n)
-            Such as ``pairwise(X, divergence=...)``.
+        distances : array of shape (n, n), or fitted HierarchicalClustering
+            Such as ``pairwise(X, divergence=...)``. Of a clustering, its leaves and its clusters are drawn unless
+            others are given.
         order : array of shape (n,), or 'tree', optional
             The measures from left to right, such as ``leaves_``; 'tree': the leaves of a hierarchical clustering
             (average linkage); by default cluster by cluster, or as they are.
@@ -79,6 +80,8 @@ class HeatmapDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
         """
+        if hasattr(distances, "fit"):
+            return cls.from_estimator(distances, labels, order, clusters, ax)
         values = as_square(distances, "distances", "pairwise(X, divergence=...)")
         n = len(values)
         if isinstance(order, str) and order == "tree":
@@ -151,28 +154,7 @@ class HeatmapDisplay(Display):
         return self
 
 
-def heatmap(
-    distances: Any,
-    order: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw distances, or a fitted HierarchicalClustering, as :class:`HeatmapDisplay`, and return the axes.
-
-    The parameters are those of :meth:`HeatmapDisplay.from_distances`; of a clustering, its leaves and its clusters
-    are drawn unless others are given.
-
-    Examples
-    --------
-    >>> from kermes import clustering, datasets, divergences, plot
-    >>> digits = datasets.load_digits()[:40]
-    >>> tree = clustering.HierarchicalClustering(divergences.SlicedWasserstein()).fit(digits.measures())
-    >>> axes = plot.heatmap(tree, labels=digits.target)
-    """
-    if hasattr(distances, "fit"):
-        return HeatmapDisplay.from_estimator(distances, labels, order, clusters, ax).ax_
-    return HeatmapDisplay.from_distances(distances, order, labels, clusters, ax).ax_
+heatmap = short_form("heatmap", HeatmapDisplay.from_distances, "ax_")
 
 
 def _order(order: ArrayLike | None, groups: IndexArray | None, n: int) -> IndexArray:
