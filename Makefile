@@ -23,7 +23,9 @@ test: $(READY)  ## the tests (under 5 minutes on two cores)
 	$(BIN)/python -m pytest -q -n 2
 
 test-long: export KERMES_FUZZ_SECONDS ?= 3600
-test-long: $(READY)  ## damaged files of every kind, each for KERMES_FUZZ_SECONDS (an hour), also guided by coverage
+test-long: export KERMES_CASES ?= 10000
+test-long: $(READY)  ## KERMES_CASES random cases of each number; damaged files of every kind for KERMES_FUZZ_SECONDS, also guided by coverage
+	$(BIN)/python -m tests.truth
 	$(BIN)/python -m pytest -q -n 2 tests/fuzz
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python -m tests.fuzz.guided

@@ -52,6 +52,6 @@ def test_log_variance_gaps_of_nearly_equal_measures():
     """To second order in the gap e of the means, ln(1 + e^2 / 4); a difference of logarithms would give 0."""
     zero, one, e = np.zeros((1, 1)), np.ones((1, 1)), 1e-9
     out, first = np.zeros((1, 1)), np.array([0])
-    A, B = Marginals(zero, one, first.astype(float)), Marginals(zero + e, one, first.astype(float))
+    A, B = Marginals(zero, zero, one, first.astype(float)), Marginals(zero + e, zero, one, first.astype(float))
     log_variance_gaps(A, first, B, first, False, out)
     assert_allclose(out, e**2 / 4, rtol=1e-12)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 
 def rationals(values):
-    return [Fraction(float(value)) for value in values]
+    return [value if isinstance(value, Fraction) else Fraction(float(value)) for value in values]
 
 
 def transport_cost(C, a, b):

@@ -23,6 +23,8 @@ COSINE = 1e-12
 #: Rows of less than this fraction of the squared largest norm do not count.
 NEGLIGIBLE = 1e-28
 SWEEPS = 40
+#: Entries between these have squares, and products of squares, that are normal numbers.
+SMALL, LARGE = 1e-70, 1e70
 
 
 class CovarianceFactors(NamedTuple):
@@ -60,9 +62,18 @@ def nuclear_norm(V, squares, p, columns):
     V is overwritten, up to a multiple of 4 columns, which are filled with zeros.
     """
     q = padded(columns)
+    top = 0.0
     for i in range(p):
+        for k in range(columns):
+            top = max(top, abs(V[i, k]))
         for k in range(columns, q):
             V[i, k] = 0.0
+    unit = 1.0
+    if 0.0 < top < SMALL or top > LARGE:  # squares would underflow or overflow
+        unit = top
+        for i in range(p):
+            for k in range(columns):
+                V[i, k] /= unit
     converged = False
     for _ in range(SWEEPS):
         if converged:
@@ -92,7 +103,7 @@ def nuclear_norm(V, squares, p, columns):
     total = 0.0
     for i in range(p):
         total += np.sqrt(dot(V[i], V[i], q))
-    return total, converged
+    return unit * total, converged
 
 
 @tile_core

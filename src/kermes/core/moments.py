@@ -32,9 +32,10 @@ class Moments(NamedTuple):
 
 
 class Marginals(NamedTuple):
-    """Means (n, d), standard deviations (n, d) and h (n,), a multiple of the sum of the logarithms of the variances."""
+    """Means + tails (n, d), standard deviations (n, d) and h (n,), a multiple of the sum of the logs of variances."""
 
     means: FloatArray
+    tails: FloatArray
     spreads: FloatArray
     values: FloatArray
 
@@ -91,13 +92,15 @@ def log_variance_gaps(A, rows, B, cols, triangle, out):
     v'' = (v + v') / 2 + (m - m')^2 / 4 makes the ratio 1 + ((s - s')^2 / 2 + (m - m')^2 / 4) / (s s') with s = sqrt(v):
     nothing cancels, however close the measures are.
     """
+    gap = np.empty(A.means.shape[1])
     for i in range(len(rows)):
-        m, s = A.means[rows[i]], A.spreads[rows[i]]
+        m, m_tail, s = A.means[rows[i]], A.tails[rows[i]], A.spreads[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
-            n, t = B.means[cols[j]], B.spreads[cols[j]]
+            n, n_tail, t = B.means[cols[j]], B.tails[cols[j]], B.spreads[cols[j]]
+            gap_of_means(m, m_tail, n, n_tail, 1.0, gap)
             total = 0.0
-            for k in range(len(m)):
-                spread, gap = s[k] - t[k], m[k] - n[k]
+            for k in range(len(gap)):
+                spread = s[k] - t[k]
                 # Divided one by one: the product of two small standard deviations may underflow.
-                total += math.log1p(0.5 * (spread / s[k]) * (spread / t[k]) + 0.25 * (gap / s[k]) * (gap / t[k]))
+                total += math.log1p(0.5 * (spread / s[k]) * (spread / t[k]) + 0.25 * (gap[k] / s[k]) * (gap[k] / t[k]))
             out[i, j] = total

@@ -1,11 +1,11 @@
-"""Sums of |a - b|^p between rows of dense matrices, and between sparse rows."""
+"""Sums of |a - b|^p between rows of dense matrices, and between sparse rows; total variation of the latter."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from .jit import tile_core
+from .jit import strict_core, tile_core
 
 #: Columns from which a matrix product beats differences.
 WIDE = 64
@@ -71,9 +71,12 @@ def power_tile(a, rows, b, cols, triangle, p, out):
             out[i, j] = total
 
 
-@tile_core
+@strict_core
 def norm_tile(a, rows, b, cols, triangle, p, out):
-    """Fill out[i, j] = (sum_k |a[rows[i], k] - b[cols[j], k]|^p)^(1/p), in units of the largest difference."""
+    """Fill out[i, j] = (sum_k |a[rows[i], k] - b[cols[j], k]|^p)^(1/p), in units of the largest difference.
+
+    The unit may be subnormal, and its reciprocal infinite: divisions must not become products.
+    """
     for i in range(len(rows)):
         ai = a[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
@@ -113,3 +116,34 @@ def sparse_tile(A, rows, B, cols, triangle, p, out):
                     t += 1
                 total += diff if p == 1.0 else diff * diff
             out[i, j] = total
+
+
+@tile_core
+def variation_tile(A, rows, B, cols, triangle, out):
+    """Fill out[i, j] = sum_k max(a_k - b_k, 0) between sparse probability vectors, :class:`.ragged.Rows`.
+
+    Gains and losses are equal. The difference at the heaviest point is left out of both, and the larger sum taken: it
+    has the relative accuracy of the small weights, while a heavy one has rounded them away.
+    """
+    for i in range(len(rows)):
+        for j in range(i + 1 if triangle else 0, len(cols)):
+            s, t = A.offsets[rows[i]], B.offsets[cols[j]]
+            end_s, end_t = A.offsets[rows[i] + 1], B.offsets[cols[j] + 1]
+            gains = losses = heaviest = aside = 0.0
+            while s < end_s or t < end_t:
+                a = b = 0.0
+                left = s < end_s and (t == end_t or A.ids[s] <= B.ids[t])
+                right = t < end_t and (s == end_s or B.ids[t] <= A.ids[s])
+                if left:
+                    a = A.weights[s]
+                    s += 1
+                if right:
+                    b = B.weights[t]
+                    t += 1
+                diff = a - b
+                if a + b > heaviest:
+                    heaviest = a + b
+                    diff, aside = aside, diff
+                gains += max(diff, 0.0)
+                losses += max(-diff, 0.0)
+            out[i, j] = max(gains, losses)

@@ -63,7 +63,10 @@ class ExponentialFamily(Jensen):
     :math:`2 \beta t` is an integer (proof of proposition 3 of "Semigroup kernels on measures") or :math:`\beta t > (d -
     1)/2` (Gindikin); otherwise, and for a :class:`Family`, it is not known to be.
     *Cost*: :math:`O(d^3)` per pair (diagonal: :math:`O(d)`), the atoms of one measure for the multinomials, a convex
-    optimisation over a grid for a :class:`Family`. With full covariances distances below 1e-7 are rounding.
+    optimisation over a grid for a :class:`Family`. *Accuracy*: one axis, or independent ones: 1e-12 of :math:`d^2`,
+    wherever the points are. Full covariances: :math:`d^2` to 2e-13 beta, and to 1e-15 beta over the determinant of the
+    correlations of either measure; correlations with an eigenvalue below 1e-10 are refused. Multinomial: as
+    ``JensenShannon``; exact: 4e-15 for some points, the rounding of logarithms of Gamma.
 
     Examples
     --------

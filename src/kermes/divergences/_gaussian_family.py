@@ -67,8 +67,13 @@ class _ByAxis(JensenRoute):
     def prepare(self, X: Measures) -> Marginals:
         from ..core.moments import Marginals
 
-        means, variances = _marginals(X)
-        return Marginals(means, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+        means, tails, variances = (np.empty((len(X), X.dim)) for _ in range(3))
+        with np.errstate(over="ignore", under="ignore"):  # checked next
+            for rows, part in centred_features(X, Coordinates(X.dim)):
+                means[rows], tails[rows] = part.means, part.tails
+                variances[rows] = np.add.reduceat(part.packed**2, part.offsets[:-1], axis=0)
+        _check_spread(X, variances)
+        return Marginals(means, tails, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
 
     def values(self, A: Marginals) -> FloatArray:
         return A.values
@@ -94,8 +99,8 @@ class _Full(JensenRoute):
     def prepare(self, X: Measures) -> Moments:
         from ..core.moments import Moments, half_log_dets
 
-        _marginals(X)
         means, tails, covariances = moments(centred_features(X, Coordinates(X.dim)), len(X), X.dim)
+        _check_spread(X, np.einsum("ijj->ij", covariances))
         _check_rank(X, covariances)
         values = np.empty(len(X))
         half_log_dets(covariances, 0.0, values)
@@ -120,17 +125,8 @@ class _Full(JensenRoute):
         return d**3 / 3.0 + 3.0 * d**2 + 20.0 * d
 
 
-def _marginals(X: Measures) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances along the axes; refuse measures that do not vary along one."""
-    means = X.expectation(X.points)
-    centred = X.points - np.repeat(means, X.sizes, axis=0)
-    with np.errstate(over="ignore", under="ignore"):  # checked next
-        variances = X.expectation(centred**2)
-    _check_spread(X, variances)
-    return means, variances
-
-
 def _check_spread(X: Measures, variances: FloatArray) -> None:
+    """Refuse measures that do not vary along an axis."""
     if not np.isfinite(variances).all():
         raise UnsuitableDataError("the second moments of the points overflow; divide the coordinates by a common unit.")
     largest = np.maximum.reduceat(np.abs(X.points), X.offsets[:-1], axis=0)

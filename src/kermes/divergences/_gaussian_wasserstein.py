@@ -82,7 +82,8 @@ class FeaturesRoute(_FactorsRoute):
                     means[i], factor = np.nan, np.zeros_like(factor[:1])
                 _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
                 kept = sizes > NEGLIGIBLE * sizes[0]
-                traces[i] = (sizes**2).sum()
+                with np.errstate(over="ignore"):  # the engine refuses what is not finite
+                    traces[i] = (sizes**2).sum()
                 factors.append(sizes[kept, None] * axes[kept])
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
         return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)

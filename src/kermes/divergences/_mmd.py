@@ -22,6 +22,8 @@ __all__ = ["MMD"]
 
 #: Points of a shared support up to which its kernel matrix is factorised (0.3 s for 1000).
 LARGEST_SUPPORT = 1024
+#: Exact features up to which they are taken for their accuracy, however few the atoms are.
+FEW_FEATURES = 64
 #: Ratio of the largest and the smallest k(x, x) from which a common factor of the kernel matrix is not accurate enough.
 UNEVEN = 100.0
 
@@ -146,7 +148,8 @@ class MMD(Divergence):
     def route(self, X: Measures, Y: Measures) -> Route:
         """Return embeddings of finite dimension where they are cheaper than kernel values between atoms."""
         linear = isinstance(self.ground, Linear)
-        features = exact_features(self.ground, X.dim, np.inf if linear else min(LARGEST_SUPPORT, _point_pairs(X, Y)))
+        most = np.inf if linear else min(LARGEST_SUPPORT, max(FEW_FEATURES, _point_pairs(X, Y)))
+        features = exact_features(self.ground, X.dim, most)
         if features is not None:
             return _Means(features)
         if X.shares_support(Y):

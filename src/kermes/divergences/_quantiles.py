@@ -36,11 +36,12 @@ def sorted_halves(X: Measures, projections: FloatArray) -> Sorted:
 
 
 def underflow(
-    values: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, first: Callable[..., FloatArray]
+    values: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, third: Callable[..., FloatArray]
 ) -> StatusArray | None:
     """Return FAILED for squared distances below the smallest normal number between measures that differ.
 
-    They have lost their digits. ``first(rows, cols)`` returns W_1, which is 0 where measures are equal.
+    They have lost their digits. ``third(rows, cols)`` returns W_3, which bounds W_2 and is computed in units of the
+    largest difference: it is 0 only where W_2 is below the smallest number.
     """
     tiny = values < np.finfo(np.float64).tiny
     if triangle:
@@ -49,7 +50,7 @@ def underflow(
         return None
     status = np.zeros(values.shape, dtype=np.uint8)
     block = np.ix_(tiny.any(axis=1), tiny.any(axis=0))
-    differ = first(rows[tiny.any(axis=1)], cols[tiny.any(axis=0)]) > 0
+    differ = third(rows[tiny.any(axis=1)], cols[tiny.any(axis=0)]) > 0
     status[block] = np.where(tiny[block] & differ, codes.FAILED, codes.OK)
     return status
 

@@ -40,7 +40,7 @@ class _Projections(Route):
         values = self.powers(A, B, rows, cols, triangle, self.p)
         if self.p != 2:
             return Tile(values)
-        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 1.0)))
+        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Every slice merges both measures."""
@@ -64,7 +64,7 @@ class _Aligned(_Projections):
         if p == 2:
             return vectors.squared_tile(A, rows, B, cols, triangle)
         out = empty_tile(rows, cols)
-        vectors.power_tile(A, rows, B, cols, triangle, p, out)
+        vectors.norm_tile(A, rows, B, cols, triangle, p, out)
         return out
 
 

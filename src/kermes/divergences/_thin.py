@@ -122,8 +122,8 @@ def kl_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):  # the engine refuses what is not finite
         ratio = ((s[:, None] - t[:, None, :]) / roots[:, None]) * ((s[:, None] + t[:, None, :]) / others[:, None, :])
         total = ((Q * ratio) ** 2).sum(axis=(1, 2))
-        total += ((s * (s / roots)) ** 2 * _squares(V - Q @ W)).sum(axis=1)
-        total += ((t * (t / others)) ** 2 * _squares(W - Q.transpose(0, 2, 1) @ V)).sum(axis=1)
+        total += ((s * (s / roots)) ** 2 * _squares(_rest(V, Q, W))).sum(axis=1)
+        total += ((t * (t / others)) ** 2 * _squares(_rest(W, Q.transpose(0, 2, 1), V))).sum(axis=1)
         delta = A.gaps(i, B, cols)
         total += _form(np.broadcast_to(V, (len(cols), *V.shape)), roots, delta) + _form(W, others, delta)
     return np.asarray(0.25 * total)
@@ -183,8 +183,16 @@ def _squares(vectors: FloatArray) -> FloatArray:
 def _form(axes: FloatArray, roots: FloatArray, delta: FloatArray) -> FloatArray:
     """Return d'(I + V diag(s^2) V')^-1 d for vectors d (m, r), axes V' (m, p, r) and roots sqrt(1 + s^2)."""
     along = (axes @ delta[:, :, None])[:, :, 0]
-    rest = delta - (along[:, None] @ axes)[:, 0]
-    return _squares(along / roots) + _squares(rest)
+    return _squares(along / roots) + _squares(_rest(delta[:, None], along[:, None], axes)[:, 0])
+
+
+def _rest(vectors: FloatArray, inner: FloatArray, axes: FloatArray) -> FloatArray:
+    """Return what axes (m, p, r) leave of vectors (m, k, r), given their inner products (m, k, p).
+
+    Nothing, if they span the space: rounding of large vectors would dwarf the ridge, which is the scale here.
+    """
+    spans = axes.any(axis=-1).sum(axis=-1) == axes.shape[-1]
+    return np.asarray(np.where(spans[..., None, None], 0.0, vectors - inner @ axes))
 
 
 def steep_pairs(

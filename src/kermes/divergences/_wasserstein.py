@@ -21,7 +21,6 @@ from ._quantiles import sorted_halves, underflow
 from ._support import (
     LARGEST_TABLE,
     CommonSupport,
-    SparseRows,
     atom_costs,
     atom_ids,
     common_support,
@@ -61,7 +60,7 @@ class _Line(_Exact):
         values = self.powers(A, B, rows, cols, triangle, self.p)
         if self.p != 2:
             return Tile(values)
-        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 1.0)))
+        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         """Return W_p^p for p = 1 and 2, otherwise W_p."""
@@ -95,18 +94,22 @@ class _AlignedLine(_Line):
 
 
 @dataclass(frozen=True)
-class _TotalVariation(SparseRows, _Exact):
+class _TotalVariation(_Exact):
     """One price for all moves: all mass but min(mu, nu) moves."""
 
+    common: CommonSupport
     price: float
     p: float
 
+    def prepare(self, X: Measures) -> Rows:
+        return sparse_rows(X, *self.common)
+
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        out = super().tile(A, B, rows, cols, triangle).values
+        out = variation(A, B, rows, cols, triangle)
         if self.p not in (1, 2):
-            return Tile(self.price * (0.5 * out) ** (1.0 / self.p))
+            return Tile(self.price * out ** (1.0 / self.p))
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are an error
-            values = 0.5 * np.float64(self.price) ** self.p * out
+            values = np.float64(self.price) ** self.p * out
         return Tile(values, np.where((out > 0) & (values < np.finfo(np.float64).tiny), FAILED, OK))
 
     def plan(
@@ -198,12 +201,14 @@ class _Simplex(_Exact):
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         p, (values, status, _) = self.inner.p, self.inner.tile(A, B, rows, cols, triangle)
-        variation = self._variation(A, B, rows, cols, triangle)
-        for i, j in np.argwhere(variation <= LIGHT):
+        moved = variation(A, B, rows, cols, triangle)
+        if triangle:
+            moved[np.tri(*moved.shape) > 0] = np.inf  # not read
+        for i, j in np.argwhere(moved <= LIGHT):
             if _agree(A, rows[i], B, cols[j]):
                 values[i, j] = 0.0  # the p-th root would make a distance of the rounding of weights
         if isinstance(self.inner.cost, Euclidean):  # no two points are at cost 0: this is underflow
-            lost = (values < np.finfo(np.float64).tiny) & np.isfinite(variation) & (variation > LIGHT)
+            lost = (values < np.finfo(np.float64).tiny) & np.isfinite(moved) & (moved > LIGHT)
             status = np.where(lost, FAILED, OK if status is None else status)
         return Tile(values if p in (1, 2) else self.unit * np.maximum(values, 0.0) ** (1.0 / p), status)
 
@@ -215,14 +220,14 @@ class _Simplex(_Exact):
     def work(self, X: Measures, Y: Measures) -> float:
         return self.inner.work(X, Y)
 
-    @staticmethod
-    def _variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return the mass by which measures differ, twice; inf where a triangle is not read."""
-        from ..core import vectors
 
-        out = empty_tile(rows, cols)
-        vectors.sparse_tile(A, rows, B, cols, triangle, 1.0, out)
-        return np.where(np.tri(*out.shape) > 0, np.inf, out) if triangle else out
+def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
+    """Return the mass by which measures differ."""
+    from ..core import vectors
+
+    out = empty_tile(rows, cols)
+    vectors.variation_tile(A, rows, B, cols, triangle, out)
+    return out
 
 
 def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:
@@ -325,7 +330,7 @@ class Wasserstein(Divergence):
         """Choose the route: closed form where there is one."""
         p = float(self.p)
         if self.cost.uniform is not None:
-            return _TotalVariation(common_support(X, Y, self.cost), 1.0, self.cost.uniform, p)
+            return _TotalVariation(common_support(X, Y, self.cost), self.cost.uniform, p)
         if X.dim == 1 and self.cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)

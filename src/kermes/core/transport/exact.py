@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ..jit import exact_core, tile_core
+from ..jit import exact_core, inline_core, tile_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
-from .network_simplex import MAX_PIVOTS, Tree, scale_costs, transport
+from .network_simplex import MAX_PIVOTS, Tree, add, scale_costs, transport
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -47,21 +47,38 @@ def copy_sides(A, i, B, j, pair):
 
 @exact_core
 def subtract_sides(A, i, B, j, pair):
-    """Copy what either measure has more than the other at each point; returns the number of points of each."""
+    """Copy what either measure has more than the other at each point; returns the number of points of each.
+
+    The heaviest point takes the difference of the rest: its own would have rounded small masses away.
+    """
     n = m = 0
+    total = rest = heaviest = aside = 0.0
+    where = -1
     k, q = A.offsets[i], B.offsets[j]
     last, end = A.offsets[i + 1], B.offsets[j + 1]
     while k < last or q < end:
         left = A.ids[k] if k < last else np.iinfo(np.int64).max
         right = B.ids[q] if q < end else np.iinfo(np.int64).max
-        surplus = (A.weights[k] if left <= right else 0.0) - (B.weights[q] if right <= left else 0.0)
-        if surplus > 0.0:
-            pair.a[n], pair.a_ids[n] = surplus, left
-            n += 1
-        elif surplus < 0.0:
-            pair.b[m], pair.b_ids[m] = -surplus, right
-            m += 1
+        a, b = A.weights[k] if left <= right else 0.0, B.weights[q] if right <= left else 0.0
+        surplus, point = a - b, min(left, right)
+        if a + b > heaviest:
+            heaviest = a + b
+            surplus, aside, point, where = aside, surplus, where, point
+        total, rest = add(total, rest, surplus, 0.0)
+        n, m = put(pair, n, m, surplus, point)
         k, q = k + (left <= right), q + (right <= left)
+    return put(pair, n, m, -(total + rest), where)
+
+
+@inline_core
+def put(pair, n, m, surplus, point):
+    """Give a surplus to the first measure, a deficit to the second; returns the new numbers of points."""
+    if surplus > 0.0:
+        pair.a[n], pair.a_ids[n] = surplus, point
+        n += 1
+    elif surplus < 0.0:
+        pair.b[m], pair.b_ids[m] = -surplus, point
+        m += 1
     return n, m
 
 

@@ -341,14 +341,21 @@ def solve(C, a, b, T, room, prices, max_pivots):
 def settle(C, a, b, T):
     """Compute the flow of each arc anew, from the masses below it; return the cost of the plan and its duality gap.
 
-    Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way.
+    Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way. The
+    heaviest node takes the difference of the totals, which its own rounding may have made.
     """
     n, m = C.shape
-    value = rest = dual = dual_low = 0.0
+    value = rest = dual = dual_low = excess = excess_low = 0.0
+    heavy = 0
     for w in range(n + m):
         T.mass[w], T.mass_low[w] = a[w] if w < n else -b[w - n], 0.0
-        high, low = two_product(a[w] if w < n else b[w - n], T.high[w])
-        dual, dual_low = add(dual, dual_low, high, low + (a[w] if w < n else b[w - n]) * T.low[w])
+        excess, excess_low = add(excess, excess_low, T.mass[w], 0.0)
+        heavy = w if abs(T.mass[w]) > abs(T.mass[heavy]) else heavy
+        high, low = two_product(abs(T.mass[w]), T.high[w])
+        dual, dual_low = add(dual, dual_low, high, low + abs(T.mass[w]) * T.low[w])
+    T.mass[heavy], T.mass_low[heavy] = add(T.mass[heavy], 0.0, -excess, -excess_low)
+    high, low = two_product(-excess if heavy < n else excess, T.high[heavy])
+    dual, dual_low = add(dual, dual_low, high, low)
     for k in range(n + m - 1, 0, -1):
         w = T.order[k]
         up = T.parent[w]

@@ -1,0 +1,89 @@
+"""The smallest cases of the wrong numbers that the truth tests have found."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.exceptions import NumericalError
+
+ENGINE = Engine("serial", memo=False)
+LINEAR = ground.Linear()
+
+
+def distance(x, y, divergence, a=None, b=None, squared=False):
+    x, y = np.array(x), np.array(y)
+    X = Measures.from_samples([x], None if a is None else [a])
+    Y = Measures.from_samples([y], None if b is None else [b])
+    return pairwise(X, Y, divergence=divergence, engine=ENGINE, squared=squared)[0, 0]
+
+
+def test_squares_of_subnormal_differences_are_refused():
+    # W_1, by which underflow was told from equality, is half of the smallest number and rounds to 0.
+    with pytest.raises(NumericalError):
+        distance([1e-323, 1.5e-323], [5e-324, 1.5e-323], divergences.Wasserstein(2))
+
+
+POINTS = np.array([[2.0, -6.0], [9.0, -1.0], [4.0, -2.0], [9.0, 0.0]])
+LIGHT = [1e-100, 1e-97, 1e-100, 1.0], [1e-100, 1e-100, 1e-100, 1.0]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_masses_that_the_heaviest_rounds_away_are_moved(p):
+    value = distance(POINTS, POINTS, divergences.Wasserstein(p), *LIGHT)  # was 0
+    assert_allclose(value**p, 9.99e-98, rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_total_variation_of_masses_that_the_heaviest_rounds_away(p):
+    value = distance(POINTS, POINTS, divergences.Wasserstein(p, ground.Binary(1.0)), *LIGHT)  # was half of it
+    assert_allclose(value**p, 9.99e-98, rtol=1e-12)
+
+
+def test_covariance_term_of_small_gaussians():
+    x, y = [[1.0, 88.0], [-93.0, 99.0]], [[1.0, 1.0], [-93.0, 99.0]]
+    expected = distance(x, y, divergences.GaussianWasserstein())
+    for scale in (1e-126, 1e-100, 1e130):  # squares of covariances underflowed: 131 % off
+        value = distance(scale * np.array(x), scale * np.array(y), divergences.GaussianWasserstein())
+        assert_allclose(value, scale * expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "divergence",
+    [divergences.GaussianKL(LINEAR, 0.125), divergences.Bhattacharyya(LINEAR, 0.125),
+     divergences.GeneralizedVariance(0.125, LINEAR)],
+)  # fmt: skip
+def test_equal_gaussians_of_full_rank_far_above_the_ridge(divergence):
+    # Rounding of directions that span the space was taken for variance outside of it: 1.7e229.
+    x = np.array([[-3.9e130, -9.3e125], [0.0, 0.0], [-9.3e125, 0.0]])
+    assert distance(x, np.repeat(x, 2, axis=0), divergence, squared=True) < 1e-8
+
+
+def test_polynomial_mean_embeddings_of_single_points_far_away():
+    x, y = [[1e8 + 2.25, 1e8 - 0.75]], [[1e8 - 0.25, 1e8 - 0.25]]
+    value = distance(x, y, divergences.MMD(ground.Polynomial(2, 0.5, 0.25)), squared=True)
+
+    def kernel(p, q):
+        inner = sum(Fraction(s) * Fraction(t) for s, t in zip(p[0], q[0], strict=True))
+        return (inner / 4 + Fraction(1, 2)) ** 2
+
+    assert_allclose(value, float(kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)), rtol=1e-6)
+
+
+def test_overflowing_covariances_are_refused_without_a_warning():
+    x = [[-3.9e130, 0.0], [0.0, 1.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NumericalError):
+            distance(x, [[0.0, 0.0]], divergences.GaussianWasserstein(ground.Polynomial(2)))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gaussian-diagonal"])
+def test_maximum_likelihood_on_the_line_far_from_the_origin(family):
+    x, y, a = np.array([2.0, -8.0]), np.array([1.0, 0.5]), [0.01, 0.1]
+    divergence = divergences.ExponentialFamily(family)
+    near, far = (distance(at + x, at + y, divergence, a=a, squared=True) for at in (0.0, 1e8))
+    assert_allclose(far, near, rtol=1e-12)

@@ -1,0 +1,295 @@
+"""Which divergence goes with which oracle, over which measures, and how far off it may be by its documentation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+from tests import strategies
+from tests.strategies import MILD, WEIGHTS, pairs
+
+from kermes import divergences, ground
+
+from .oracles import entropic, entropies, feature_space, transport
+from .oracles.numbers import long, working
+
+EPS = 2.0**-52
+MODERATE = tuple(name for name in WEIGHTS if name != "wide")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A divergence, what d**power is and how far off it may be, and the pairs to try.
+
+    ``answer(mu, nu, pair)`` returns both, or None where there is no value.
+    """
+
+    name: str
+    divergence: Any
+    answer: Callable[..., Any]
+    pairs: Any
+    power: float = 2.0
+
+    def on(self, size):
+        """Return the divergence for histograms of so many bins: a cost matrix has one row for each."""
+        return self.divergence(size) if isinstance(self.divergence, OnSupport) else self.divergence
+
+
+# -- transport ---------------------------------------------------------------------------------
+
+
+def _weights_and_roots(value, spread, p, rounding):
+    """Return W_p^p and its bound: rounded weights cost at most the plan a b', a root and its power p digits."""
+    return value, 4 * rounding * long(spread) + mpf(p) * 2e-14 * long(value)
+
+
+def line(p, **options):
+    def answer(mu, nu, pair):
+        value = transport.on_the_line(mu, nu, p)
+        return _weights_and_roots(value, transport.independent(mu, nu, transport.euclidean, p), p, 4e-15)
+
+    return Truth(f"Wasserstein p={p} on the line", divergences.Wasserstein(p), answer, pairs(1, **options), p)
+
+
+def program(name, p, cost, distance, dim, rounding=4e-15, **options):
+    def answer(mu, nu, pair):
+        d = distance(pair) if options.get("shared") else distance
+        value = transport.program(mu, nu, d, p)
+        return _weights_and_roots(value, transport.independent(mu, nu, d, p), p, rounding)
+
+    return Truth(f"Wasserstein p={p}, {name}", divergences.Wasserstein(p, cost), answer, pairs(dim, **options), p)
+
+
+def sliced(p, dim, **options):
+    divergence = divergences.SlicedWasserstein(p, n_slices=5, seed=3)
+    directions = divergence.directions(dim)
+
+    def answer(mu, nu, pair):
+        value = long(transport.sliced(mu, nu, p, directions))
+        spread = long(transport.independent(mu, nu, transport.euclidean, p))
+        _, bound = _weights_and_roots(value, spread, p, 4e-15)
+        # Projections are rounded: both measures move, by that much in W_p.
+        moved = dim * EPS * sum(transport.norm(m, p) ** (1 / mpf(p)) for m in (mu, nu))
+        return value, bound + (value ** (1 / mpf(p)) + moved) ** p - value
+
+    return Truth(f"SlicedWasserstein p={p}", divergence, answer, pairs(dim, **options), p)
+
+
+def _off_diagonal(pair, symmetric):
+    values = symmetric[: len(pair.support), : len(pair.support)]
+    return transport.table([tuple(map(Fraction, point)) for point in pair.support.tolist()], values.tolist())
+
+
+@dataclass(frozen=True)
+class OnSupport:
+    """Pairs of histograms come with supports of several sizes, and so must their cost matrix."""
+
+    make: Callable[[np.ndarray], Any]
+    values: np.ndarray
+
+    def __call__(self, size):
+        return self.make(self.values[:size, :size])
+
+
+def not_a_metric():
+    """Return a symmetric matrix that breaks the triangle inequality by six digits."""
+    values = 10.0 ** np.random.default_rng(0).integers(-3, 4, (8, 8))
+    values = np.triu(values, 1)
+    return values + values.T
+
+
+NOT_A_METRIC = not_a_metric()
+
+
+def matrix(p):
+    def answer(mu, nu, pair):
+        d = _off_diagonal(pair, NOT_A_METRIC)
+        value = transport.program(mu, nu, d, p)
+        return _weights_and_roots(value, transport.independent(mu, nu, d, p), p, 4e-15)
+
+    divergence = OnSupport(lambda C: divergences.Wasserstein(p, C), NOT_A_METRIC)
+    return Truth(f"Wasserstein p={p}, no metric", divergence, answer, pairs(2, shared=True, kinds=MILD), p)
+
+
+LINE = [line(p) for p in (1, 1.5, 2, 3, 10)]
+PLANE = [
+    *(program("plane", p, ground.Euclidean(), transport.euclidean, 2) for p in (1, 2, 3)),
+    program("space", 2, ground.Euclidean(), transport.euclidean, 5, kinds=MILD),
+    *(program("binary", p, ground.Binary(1.5), transport.binary(1.5), 2) for p in (1, 2, 3)),
+    *(program("torus", p, ground.Torus(2.0), transport.torus(2.0), 2, kinds=MILD) for p in (1, 2)),
+    program("cityblock", 1, "cityblock", transport.cityblock, 2),
+    matrix(1),
+    matrix(2),
+]
+MANY = [
+    Truth(
+        truth.name + ", many against one", truth.divergence, truth.answer, strategies.many_against_one(dim), truth.power
+    )
+    for truth, dim in ((LINE[0], 1), (LINE[2], 1), (PLANE[0], 2), (PLANE[1], 2))
+]
+SLICED = [sliced(p, 2) for p in (1, 2, 3)]
+
+
+# -- entropic transport ------------------------------------------------------------------------
+
+TWINS = 1e-12
+
+
+def twins(mu, nu):
+    """Return whether two measures are equal up to the rounding at which ``Sinkhorn`` takes them for equal."""
+    q = dict(zip(nu.points, nu.weights, strict=True))
+    return len(q) == len(mu.points) and all(
+        x in q and abs(w - q[x]) <= 2 * Fraction(TWINS) * w for x, w in zip(mu.points, mu.weights, strict=True)
+    )
+
+
+#: Largest cost in units of epsilon up to which the dual is solved: digits of its Hessian.
+SOLVED = 300
+
+
+def sinkhorn(value, cost, distance, epsilon, tol, dim=2, **options):
+    divergence = divergences.Sinkhorn(epsilon, cost, value, tol=tol)
+
+    def answer(mu, nu, pair):
+        if twins(mu, nu):
+            return 0, 0
+        pooled = [*mu.points, *nu.points]
+        reach = max(long(distance(x, y)) for x in pooled for y in pooled)
+        if reach > SOLVED * epsilon:
+            true, half_width = entropic.between(mu, nu, distance, epsilon, value)
+        else:
+            with mp.workdps(40 + int(reach / epsilon)), working(*mu.weights, *nu.weights, least=mp.dps):
+                true, half_width = entropic.value(mu, nu, distance, epsilon, value), 0
+        size = reach if value != "debiased" else abs(true) + mpf(1e-4) * epsilon
+        return true, half_width + 10 * mpf(tol) * size + mpf(1e-14) * reach
+
+    name = f"Sinkhorn {value}, {cost}, epsilon={epsilon}, tol={tol}"
+    return Truth(name, divergence, answer, pairs(dim, most=3, **options), divergence.power)
+
+
+SINKHORN = [
+    sinkhorn(value, cost, distance, epsilon, tol, kinds=MILD)
+    for value in ("transport", "regularized", "debiased")
+    for cost, distance in (("sqeuclidean", transport.squared), ("euclidean", transport.euclidean))
+    for epsilon, tol in ((0.5, 1e-3), (0.5, 1e-9), (0.05, 1e-6))
+]
+
+
+# -- feature space -----------------------------------------------------------------------------
+
+KERNELS = {
+    "linear": (ground.Linear(), feature_space.linear),
+    "polynomial": (ground.Polynomial(2, 0.5, 0.25), feature_space.polynomial(2, 0.5, 0.25)),
+    "gaussian": (ground.Gaussian(gamma=0.5), feature_space.gaussian(0.5)),
+    "laplacian": (ground.Laplacian(0.75), feature_space.laplacian(0.75)),
+}
+BOUNDED = ("gaussian", "laplacian")
+RIDGE = 0.125
+
+
+def _in_features(name, make, formula, bound, kernel, dim, **options):
+    point_kernel, k = KERNELS[kernel]
+
+    def answer(mu, nu, pair):
+        ranges = [] if kernel in BOUNDED else [abs(x) for m in (mu, nu) for point in m.points for x in point]
+        with working(*mu.weights, *nu.weights, *ranges, *ranges):
+            f = feature_space.Features(mu, nu, k)
+            value = formula(f)
+            return value, bound(f, value, kernel)
+
+    return Truth(f"{name}, {kernel}", make(point_kernel), answer, pairs(dim, most=3, **options))
+
+
+def _mmd_bound(f, value, kernel):
+    # Of the embedding norm where means are exact; of its square where kernel values are added up.
+    norm = sum(w * k for w, k in zip([*f.a, *f.b], f.diagonal, strict=True))
+    rounding = 8 * EPS * mp.sqrt(norm)
+    return 2 * mp.sqrt(abs(value)) * rounding + rounding**2 if kernel not in BOUNDED else 8 * EPS * norm
+
+
+def _wasserstein_bound(f, value, kernel):
+    return mpf(1e-13) * (f.traces + f.gap if kernel == "linear" else f.largest)
+
+
+def _kl_bound(f, value, kernel):
+    """Below 1e4 ridge 1e-9; above, standard deviations are known to 1e-4 of themselves or the measure is refused."""
+    root = mp.sqrt(abs(value))
+    return (root + 2e-4) ** 2 - root**2 if f.traces > 1e4 * RIDGE else mpf(1e-9) * max(abs(value), 1)
+
+
+def _log_det_bound(f, value, kernel):
+    if f.traces <= 1e4 * RIDGE:
+        return mpf(1e-9) * max(abs(value), 1)
+    return mpf(1e-3) * abs(value) + (mpf(1e-12) if kernel == "linear" else mpf(3e-4))
+
+
+FEATURES = {
+    "MMD": (divergences.MMD, feature_space.mmd, _mmd_bound),
+    "GaussianWasserstein": (divergences.GaussianWasserstein, feature_space.wasserstein, _wasserstein_bound),
+    "GaussianKL": (
+        lambda k: divergences.GaussianKL(k, RIDGE), lambda f: feature_space.kl(f, mpf(RIDGE)), _kl_bound
+    ),
+    "GeneralizedVariance": (
+        lambda k: divergences.GeneralizedVariance(RIDGE, k),
+        lambda f: feature_space.generalized_variance(f, mpf(RIDGE)),
+        _log_det_bound,
+    ),
+    "Bhattacharyya": (
+        lambda k: divergences.Bhattacharyya(k, RIDGE),
+        lambda f: feature_space.bhattacharyya(f, mpf(RIDGE)),
+        _log_det_bound,
+    ),
+}  # fmt: skip
+FEATURE_SPACE = [_in_features(name, *parts, kernel, 2) for name, parts in FEATURES.items() for kernel in KERNELS]
+FEATURE_SPACE += [_in_features(name + " on the line", *parts, "linear", 1) for name, parts in FEATURES.items()]
+
+
+# -- histograms and densities --------------------------------------------------------------------
+
+
+def _histograms(name, divergence, formula, rounding=4.0, absolute=0.0, **options):
+    """Roots of J and l2 distances are metrics: rounded weights move them by about as much."""
+
+    def answer(mu, nu, pair):
+        with working(*mu.weights, *nu.weights):
+            value = long(formula(mu, nu, pair))
+            d = mp.sqrt(max(value, 0))
+            return value, mpf(1e-12) * value + 2 * d * rounding * EPS + (rounding * EPS) ** 2 + mpf(absolute)
+
+    return Truth(name, divergence, answer, pairs(2, **{"shared": True, "kinds": MILD, **options}))
+
+
+def _gaussian_family(diagonal, dim):
+    name = "gaussian-diagonal" if diagonal else "gaussian"
+
+    def answer(mu, nu, pair):
+        value = entropies.gaussian_family(mu, nu, diagonal)
+        if value is None:
+            return None
+        rounding = 1e-14 if diagonal or dim == 1 else 2e-13 + 1e-15 / min(map(entropies.determination, (mu, nu)))
+        return value, 1e-12 * value + rounding
+
+    divergence = divergences.ExponentialFamily(name)
+    # Mixed scales leave nothing but singular covariances, which are refused.
+    kinds = ("coarse", "plain", "offset", "scaled", "outlier")
+    drawn = pairs(dim, kinds, MODERATE, most=6, least=dim + 2, company=False)
+    return Truth(f"ExponentialFamily {name}, dim {dim}", divergence, answer, drawn)
+
+
+HISTOGRAMS = [
+    _histograms("Euclidean", divergences.Euclidean(), lambda mu, nu, _: entropies.euclidean(mu, nu)),
+    _histograms("Euclidean, clouds", divergences.Euclidean(), lambda mu, nu, _: entropies.euclidean(mu, nu),
+                shared=False, kinds=tuple(strategies.COORDINATES)),
+    _histograms("JensenShannon", divergences.JensenShannon(), lambda mu, nu, _: entropies.jensen_shannon(mu, nu)),
+    _histograms("JensenShannon, whole numbers", divergences.JensenShannon(),
+                lambda mu, nu, _: entropies.jensen_shannon(mu, nu), shared=False, kinds=("whole",)),
+    _histograms("ExponentialFamily multinomial", divergences.ExponentialFamily("multinomial", 1.5),
+                lambda mu, nu, _: 3 * entropies.jensen_shannon(mu, nu)),
+    _histograms("ExponentialFamily multinomial-exact", divergences.ExponentialFamily("multinomial-exact", 1.5),
+                lambda mu, nu, pair: entropies.dirichlet(mu, nu, len(pair.support), 1.5, 0.5), absolute=4e-15),
+]  # fmt: skip
+FAMILIES = [_gaussian_family(diagonal, dim) for diagonal, dim in ((False, 1), (True, 2), (False, 2))]
+
+ALL = [*LINE, *PLANE, *MANY, *SLICED, *SINKHORN, *FEATURE_SPACE, *HISTOGRAMS, *FAMILIES]
