@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> None:
     """Save a model with ``notes``: plain values by name."""
-    skops = _skops()
+    skops = require()
     content = {
         "format": FORMAT,
         "versions": {package: version(package) for package in PACKAGES},
@@ -110,7 +110,7 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
 
 def read(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model in a file with its versions and notes."""
-    skops = _skops()
+    skops = require()
     name = os.fspath(path)
     members = read_zip(path, "a model file written by kermes.save")
     with decoding(path, "a model file written by kermes.save"):
@@ -148,9 +148,13 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(content["model"], content["versions"], content["notes"])
 
 
-def require() -> None:
-    """Raise the error of a missing skops now, before the work whose result is to be saved."""
-    _skops()
+def require() -> Any:
+    """Return skops, or raise the error of a missing one: now, before the work whose result is to be saved."""
+    try:
+        import skops.io
+    except ImportError:
+        raise missing("skops", "persist", "Saving and loading models") from None
+    return skops.io
 
 
 def _refusal(name: str) -> str:
@@ -196,11 +200,3 @@ def _kermes_nodes(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, list):
         for item in node:
             yield from _kermes_nodes(item)
-
-
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise missing("skops", "persist", "Saving and loading models") from None
-    return skops.io

@@ -65,7 +65,9 @@ def test_loaders_read_a_given_folder(data, tmp_path, monkeypatch):
 
 
 def test_a_missing_data_set_says_where_it_may_be(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets._images, "_folders", lambda name, path: iter([tmp_path]))
+    monkeypatch.delenv("KERMES_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(datasets._images, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "e.py"))
     with pytest.raises(FileNotFoundError, match="pass its folder as `path`, or set KERMES_DATA"):
         datasets.load_quickdraw()
 

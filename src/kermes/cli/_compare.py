@@ -12,36 +12,20 @@ import click
 from ..exceptions import KermesError
 from ._fit import labels_of, model_notes
 from ._hints import say_hints
-from ._options import (
-    Command,
-    Name,
-    Reading,
-    as_json,
-    data_argument,
-    html_type,
-    new_file,
-    output,
-    reads,
-    seed_option,
-    task_option,
-)
+from ._options import Name, Reading, as_json, command, html_option, output, reads, seed_option, task_option
 from ._output import print_json, printable, say
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
-        "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
-    ],
+@command(
+    "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
+    "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
 )
-@data_argument()
 @reads()
 @click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
 @task_option
 @click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
-@click.option("--html", type=html_type, callback=new_file, metavar="FILE", help="Also a report for a browser.")
+@html_option(metavar="FILE", help="Also a report for a browser.")
 @seed_option
 @output("Where the best model goes.")
 @as_json

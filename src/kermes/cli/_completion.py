@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import click
 
-from ._options import Command
+from ._options import command
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes completion zsh",
-    ],
-)
+@command("kermes completion zsh")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

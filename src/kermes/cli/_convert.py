@@ -6,20 +6,16 @@ from pathlib import Path
 
 import click
 
-from ._options import Command, Reading, as_json, data_argument, output, reads
+from ._options import Reading, as_json, command, output, reads
 from ._output import print_json, refuse_ending
 
 ENDINGS = (".npz", ".csv", ".parquet")
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes convert cells.csv --by patient --columns cd4,cd8 --label sick -o cells.npz",
-        "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
-    ],
+@command(
+    "kermes convert cells.csv --by patient --columns cd4,cd8 --label sick -o cells.npz",
+    "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
 )
-@data_argument()
 @reads()
 @output("Where to: .npz (measures), .csv or .parquet (one row per atom).", required=True)
 @as_json

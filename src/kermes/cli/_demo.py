@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import SEED, html_type, new_file
+from ._options import SEED, html_option
 
 #: Digits of the same kind that nobody has seen, to try the best kernel on.
 NEW = 200
@@ -17,9 +17,7 @@ NEW = 200
 @click.command()
 @click.option("-n", "--images", default=200, show_default=True, type=click.IntRange(60, 1500), help="Digits to use.")
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of digits, shifts and folds.")
-@click.option(
-    "--html", default="kermes-demo.html", show_default=True, type=html_type, callback=new_file, help="The report."
-)
+@html_option(default="kermes-demo.html", show_default=True, help="Where the report goes.")
 def demo(images: int, seed: int, html: Path) -> None:
     """Compare kernels and distances on handwritten digits, and read new digits with the best.
 

@@ -10,21 +10,17 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Command, Name, Reading, as_json, data_argument, output, reads
+from ._options import Name, Reading, as_json, command, output, reads
 from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
 
 #: Measures up to which a matrix is summarised.
 LARGEST = 5000
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes distances cells.csv --by patient --columns cd4,cd8 -d wasserstein:p=1 -o d.npy",
-        "kermes distances digits.npz --divergence sinkhorn:epsilon=0.4 -o d.csv",
-    ],
+@command(
+    "kermes distances cells.csv --by patient --columns cd4,cd8 -d wasserstein:p=1 -o d.npy",
+    "kermes distances digits.npz --divergence sinkhorn:epsilon=0.4 -o d.csv",
 )
-@data_argument()
 @reads(labels=False)
 @click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
 @click.option("--squared", is_flag=True, help="Squared distances.")
@@ -77,14 +73,10 @@ def distances(
         say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes gram cells.csv --by patient --columns cd4,cd8 -k mmd:sigma=1 -o k.npy",
-        "kermes gram digits.npz --kernel kigv:eta=0.01,sigma=1 -o k.npz",
-    ],
+@command(
+    "kermes gram cells.csv --by patient --columns cd4,cd8 -k mmd:sigma=1 -o k.npy",
+    "kermes gram digits.npz --kernel kigv:eta=0.01,sigma=1 -o k.npz",
 )
-@data_argument()
 @reads(labels=False)
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")

@@ -12,19 +12,15 @@ import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._hints import say_hints
-from ._options import Command, Name, Reading, as_json, data_argument, output, reads, seed_option, task_option
+from ._options import Name, Reading, as_json, command, output, reads, seed_option, task_option
 from ._output import counted, print_json
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes fit cells.csv --by patient --columns cd4,cd8 --label sick -o model.kermes",
-        "kermes fit digits.npz -k sinkhorn:epsilon=0.5 -o digits.kermes",
-        "kermes fit cells.csv --by patient --columns cd4,cd8 --label age --learner gp -o age.kermes",
-    ],
+@command(
+    "kermes fit cells.csv --by patient --columns cd4,cd8 --label sick -o model.kermes",
+    "kermes fit digits.npz -k sinkhorn:epsilon=0.5 -o digits.kermes",
+    "kermes fit cells.csv --by patient --columns cd4,cd8 --label age --learner gp -o age.kermes",
 )
-@data_argument()
 @reads()
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
 @task_option

@@ -7,18 +7,11 @@ from typing import Any
 
 import click
 
-from ._options import Command, as_json
+from ._options import as_json, command
 from ._output import number, print_json, print_table
 
 
-@click.command(
-    "list",
-    cls=Command,
-    examples=[
-        "kermes list",
-        "kermes list sinkhorn mmd",
-    ],
-)
+@command("kermes list", "kermes list sinkhorn mmd", name="list")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @as_json
 def list_names(names: tuple[str, ...], as_json: bool) -> None:
@@ -32,7 +25,7 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
     from .._checks import choice
     from . import _naming as naming
 
-    entries = list(naming.entries())
+    entries = naming.entries()
     for name in names:
         choice(name, "name", [entry.name for _, entry in entries])
     chosen = [(kind, entry) for kind, entry in entries if not names or entry.name in names]
@@ -82,23 +75,20 @@ def _record(kind: str, entry: Any) -> dict[str, Any]:
 
 def _parameters(entry: Any) -> dict[str, Any]:
     """Return the parameters with their defaults as strings; None where one must be given."""
-    found: dict[str, Any] = {}
-    for name, default in entry.parameters.items():
-        if default is inspect.Parameter.empty:
-            found[name] = None
-        else:
-            plain = isinstance(default, (bool, int, float, str, type(None)))
-            found[name] = str(default if plain else type(default).__name__).lower()
+    plain = (bool, int, float, str, type(None))
+    found: dict[str, Any] = {
+        name: str(default if isinstance(default, plain) else type(default).__name__).lower()
+        for name, default in entry.parameters.items()
+    }
+    needed = [name for name, default in entry.parameters.items() if default is inspect.Parameter.empty]
     inner = [name for name, owner in entry.accepted.items() if owner]
-    return found | dict.fromkeys(inner, "")
+    return found | dict.fromkeys(needed) | dict.fromkeys(inner, "")
 
 
 def _written(parameters: dict[str, Any]) -> str:
     """Return ``epsilon=?, cost=euclidean, scale``: ? must be given."""
-    shown = [
-        f"{name}=?" if value is None else f"{name}={value}" if value else name for name, value in parameters.items()
-    ]
-    return ", ".join(shown)
+    shown = {name: "=?" if value is None else f"={value}" if value else "" for name, value in parameters.items()}
+    return ", ".join(name + value for name, value in shown.items())
 
 
 def _powers(record: dict[str, Any]) -> dict[str, Any]:

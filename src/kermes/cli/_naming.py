@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import divergences, ground
@@ -44,23 +43,12 @@ class Spec(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What a short name means.
-
-    Parameters
-    ----------
-    name : str
-    target : type or str
-        The class; for a kernel its name in :mod:`kermes.kernels`, which is imported at first use.
-    example : str
-        The name with parameters that work.
-    featured : bool
-        Whether the ground must be a point kernel other than the linear one: the kernelised form of the class.
-    """
+    """What a short name means."""
 
     name: str
-    target: Any
-    example: str
-    featured: bool = False
+    target: Any  # the class; of a kernel its name in kermes.kernels, which is imported at first use
+    example: str  # the name with parameters that work
+    featured: bool = False  # whether the ground must be a point kernel: the kernelised form of the class
 
     @property
     def cls(self) -> type:
@@ -80,14 +68,9 @@ class Entry:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters with their defaults; ``inspect.Parameter.empty`` where one must be given."""
-        found = {}
-        for parameter in inspect.signature(self.cls).parameters.values():
-            if parameter.name == "engine" or parameter.name.endswith("_bounds"):
-                continue
-            found[parameter.name] = _default(self.cls, parameter)
-        if self.featured:
-            found["ground"] = inspect.Parameter.empty
-        return found
+        given = inspect.signature(self.cls).parameters
+        found = {name: _default(self.cls, given[name]) for name in given if not name.endswith(("engine", "_bounds"))}
+        return found | ({"ground": inspect.Parameter.empty} if self.featured else {})
 
     @property
     def accepted(self) -> dict[str, str]:
@@ -141,41 +124,28 @@ KERNELS = _table(
 )
 
 
-def parse(string: str) -> Spec:
-    """Return the name and the parameters of ``name:key=value,key=value``.
+TABLES = {"divergence": DIVERGENCES, "kernel": KERNELS}
 
-    Examples
-    --------
-    >>> from kermes.cli import _naming as naming
-    >>> naming.parse("sinkhorn:epsilon=0.4,cost=euclidean")
-    Spec(name='sinkhorn', options={'epsilon': 0.4, 'cost': 'euclidean'})
-    """
+
+def parse(string: str) -> Spec:
+    """Return the name and the parameters of ``name:key=value,key=value``."""
     name, _, rest = string.partition(":")
     options: dict[str, Any] = {}
     for item in [part.strip() for part in rest.split(",") if part.strip()]:
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip() or not value.strip():
+        key, value = (side.strip() for side in item.partition("=")[::2])
+        if not key or not value:
             raise InvalidParameterError(f"{item!r} in {string!r} must have the form parameter=value.")
-        if key.strip() in options:
-            raise InvalidParameterError(f"the parameter {key.strip()} is given twice in {string!r}.")
-        options[key.strip()] = _value(value.strip())
+        if key in options:
+            raise InvalidParameterError(f"the parameter {key} is given twice in {string!r}.")
+        options[key] = _value(value)
     return Spec(name.strip(), options)
 
 
 def divergence(string: str) -> Divergence:
     """Return the divergence that ``string`` names.
 
-    Parameters
-    ----------
-    string : str
-        A name of :data:`DIVERGENCES`, with parameters after a colon. Point kernels and costs are given by their own
-        names and parameters: ``mmd:sigma=2``, ``mmd:ground=laplacian,gamma=0.5``, ``wasserstein:cost=torus,period=24``.
-
-    Examples
-    --------
-    >>> from kermes.cli import _naming as naming
-    >>> naming.divergence("mmd:sigma=2")
-    MMD(ground=Gaussian(sigma=2, gamma=None))
+    Point kernels and costs are given by their own names and parameters: ``mmd:sigma=2``,
+    ``mmd:ground=laplacian,gamma=0.5``, ``wasserstein:cost=torus,period=24``.
     """
     spec = parse(string)
     found: Divergence = DIVERGENCES[choice(spec.name, "divergence", DIVERGENCES)].make(spec.options)
@@ -185,19 +155,8 @@ def divergence(string: str) -> Divergence:
 def kernel(string: str) -> Any:
     """Return the kernel that ``string`` names.
 
-    Parameters
-    ----------
-    string : str
-        A name of :data:`KERNELS`, or of a divergence: that is ``Exponential`` with ``length_scale`` and ``power``, or,
-        for a Jensen difference with a parameter ``t``, ``Semigroup``.
-
-    Examples
-    --------
-    >>> from kermes.cli import _naming as naming
-    >>> naming.kernel("wasserstein:p=1,length_scale=0.5,power=1")
-    Exponential(Wasserstein(p=1, cost=Euclidean()), length_scale=0.5, power=1)
-    >>> naming.kernel("igv:eta=0.1")
-    IGV(eta=0.1, normalized=True, power=1)
+    A divergence is ``Exponential`` with ``length_scale`` and ``power``: ``wasserstein:p=1,length_scale=0.5``; a Jensen
+    difference with a parameter ``t`` is ``Semigroup``.
     """
     from .. import kernels
 
@@ -219,10 +178,9 @@ def kernel(string: str) -> Any:
     return kernels.Semigroup(made, **profile)
 
 
-def entries() -> Iterator[tuple[str, Entry]]:
-    """Yield ('divergence' or 'kernel', entry) for every name."""
-    yield from (("divergence", entry) for entry in DIVERGENCES.values())
-    yield from (("kernel", entry) for entry in KERNELS.values())
+def entries() -> list[tuple[str, Entry]]:
+    """Return ('divergence' or 'kernel', entry) for every name."""
+    return [(kind, entry) for kind, known in TABLES.items() for entry in known.values()]
 
 
 def _object(owner: str, given: Any, options: dict[str, Any]) -> Any:

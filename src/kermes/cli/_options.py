@@ -42,6 +42,11 @@ class Command(click.Command):
             formatter.write(f"  {example}\n")
 
 
+def command(*examples: str, name: str | None = None) -> Callable[[Function], Command]:
+    """Return the decorator of a command with examples."""
+    return click.command(name, cls=Command, examples=examples)
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a file is read; None where nothing was said."""
@@ -64,10 +69,9 @@ class Reading:
         """Return the data of the file, at most ``atoms`` atoms in each measure; the model standardises."""
         from ..files import read as read_file
 
-        named = asdict(self)
-        for name in ("standardize", "atoms", "scale"):
-            del named[name]
-        data = read_file(path, **{name: value for name, value in named.items() if value is not None})
+        later = ("standardize", "atoms", "scale")
+        named = {name: value for name, value in asdict(self).items() if value is not None and name not in later}
+        data = read_file(path, **named)
         X = data.measures
         if self.scale is not None:
             if len(self.scale) != X.dim:
@@ -96,8 +100,7 @@ class Reading:
 
     def notes(self) -> dict[str, Any]:
         """Return plain values that a model file keeps, without the labels."""
-        kept = {name: value for name, value in asdict(self).items() if value is not None}
-        return {name: value for name, value in kept.items() if name not in ("label", "labels", "standardize")}
+        return {name: value for name, value in asdict(self).items() if value is not None and name in NOTES}
 
     def or_else(self, notes: Any, path: Path) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
@@ -146,29 +149,19 @@ def _is_a(value: Any, kind: Any) -> bool:
     return not isinstance(kind, list) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-class Columns(click.ParamType):  # type: ignore[type-arg]
-    """Names with commas between them."""
-
-    name = "a,b,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Split the list."""
-        return value if isinstance(value, tuple) else tuple(part.strip() for part in value.split(",") if part.strip())
+def _split(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Split names with commas between them."""
+    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-class Spacing(click.ParamType):  # type: ignore[type-arg]
-    """'pixel', 'unit' or a number."""
-
-    name = "pixel|unit|number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
-        """Return the word, or the number."""
-        if value in ("pixel", "unit"):
-            return str(value)
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither 'pixel', 'unit' nor a number.", param, ctx)
+def _spacing(ctx: click.Context, param: click.Parameter, value: str | None) -> str | float | None:
+    """Return the word, or the number."""
+    if value in (None, "pixel", "unit"):
+        return value
+    try:
+        return float(str(value))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither 'pixel', 'unit' nor a number.") from None
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]
@@ -199,13 +192,15 @@ class Name(click.ParamType):  # type: ignore[type-arg]
 
 READING_OPTIONS = [
     click.option("--by", metavar="COLUMN", help="Tables: the column that names the measures."),
-    click.option("--columns", type=Columns(), help="Tables: the coordinates; all other numbers by default."),
+    click.option(
+        "--columns", metavar="A,B,...", callback=_split, help="Tables: the coordinates; all other numbers by default."
+    ),
     click.option("--weights", metavar="COLUMN", help="Tables: the column of masses."),
     click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
     click.option("--standardize", is_flag=True, default=None, help="Divide each coordinate by its standard deviation."),
     click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
     click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),
-    click.option("--spacing", type=Spacing(), help="Images: unit of the coordinates."),
+    click.option("--spacing", metavar="PIXEL|UNIT|NUMBER", callback=_spacing, help="Images: unit of the coordinates."),
     click.option("--invert", is_flag=True, default=None, help="Images: dark ink on bright ground."),
     click.option("--atoms", type=click.IntRange(1), metavar="N", help="Draw at most N atoms of each measure."),
 ]
@@ -216,7 +211,7 @@ LABEL_OPTIONS = [
 
 
 def reads(labels: bool = True) -> Callable[[Function], Function]:
-    """Add the options of :class:`Reading`, which the command gets as ``reading``."""
+    """Add the argument DATA and the options of :class:`Reading`, which the command gets as ``reading``."""
 
     def decorate(command: Function) -> Function:
         names = [*OF_TABLES, *OF_IMAGES, "standardize", "atoms", *(["label", "labels"] if labels else [])]
@@ -229,14 +224,9 @@ def reads(labels: bool = True) -> Callable[[Function], Function]:
         decorated: Function = with_reading
         for option in reversed([*(LABEL_OPTIONS if labels else []), *READING_OPTIONS]):
             decorated = option(decorated)
-        return decorated
+        return click.argument("data", type=click.Path(path_type=Path))(decorated)
 
     return decorate
-
-
-def data_argument(name: str = "data") -> Callable[[Function], Function]:
-    """Add the argument DATA: a file or folder."""
-    return click.argument(name, type=click.Path(path_type=Path))
 
 
 def new_file(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -263,7 +253,9 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
     return decorate
 
 
-html_type = click.Path(dir_okay=False, path_type=Path)
+html_option = functools.partial(
+    click.option, "--html", type=click.Path(dir_okay=False, path_type=Path), callback=new_file
+)
 task_option = click.option(
     "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
 )

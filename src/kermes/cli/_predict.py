@@ -9,20 +9,16 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Command, Reading, as_json, data_argument, output, reads
+from ._options import Reading, as_json, command, output, reads
 from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
 
 
-@click.command(
-    cls=Command,
-    examples=[
-        "kermes predict model.kermes new.csv -o predictions.csv",
-        "kermes predict model.kermes new.csv --by patient --columns cd4,cd8",
-        "kermes predict age.kermes new.csv --std -o ages.csv",
-    ],
+@command(
+    "kermes predict model.kermes new.csv -o predictions.csv",
+    "kermes predict model.kermes new.csv --by patient --columns cd4,cd8",
+    "kermes predict age.kermes new.csv --std -o ages.csv",
 )
 @click.argument("model", type=click.Path(path_type=Path))
-@data_argument()
 @reads()
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
 @click.option("--std", is_flag=True, help="Also the standard deviation of each number.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,18 +125,6 @@ def read_idx(path: str | os.PathLike[str]) -> AnyArray:
         return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
 
 
-def _folders(name: str, path: str | os.PathLike[str] | None) -> Iterator[Path]:
-    if path is not None:
-        yield Path(path)
-        return
-    if os.environ.get("KERMES_DATA"):
-        yield Path(os.environ["KERMES_DATA"]) / name
-        yield Path(os.environ["KERMES_DATA"])
-        return
-    yield Path("..") / "shared" / "data" / name
-    yield Path(__file__).parents[4] / "shared" / "data" / name  # beside a source checkout
-
-
 def find_folder(name: str, file: str, path: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the folder of a data set that is not part of kermes; None if it is nowhere.
 
@@ -165,17 +152,21 @@ def find_folder(name: str, file: str, path: str | os.PathLike[str] | None = None
     ...     datasets.find_folder("tables", "table.csv", folder) == Path(folder)
     True
     """
-    for folder in _folders(name, path):
-        if _plain_or_gz(folder / file).exists():
-            return folder
-    if path is None and os.environ.get("KERMES_DATA"):
-        raise FileNotFoundError(
-            f"there is no {file} (or {file}.gz) in {os.environ['KERMES_DATA']!r}, which KERMES_DATA names, nor in its "
-            f"folder {name!r}"
-        )
+    known = os.environ.get("KERMES_DATA")
+    beside = [Path(".."), Path(__file__).parents[4]]  # of the current folder, and of a source checkout
+    folders = [folder / "shared" / "data" / name for folder in beside]
     if path is not None:
+        folders = [Path(path)]
+    elif known:
+        folders = [Path(known) / name, Path(known)]
+    found = next((folder for folder in folders if _plain_or_gz(folder / file).exists()), None)
+    if found is None and path is not None:
         raise FileNotFoundError(f"there is no {file} (or {file}.gz) in {os.fspath(path)!r}")
-    return None
+    if found is None and known:
+        raise FileNotFoundError(
+            f"there is no {file} (or {file}.gz) in {known!r}, which KERMES_DATA names, nor in its folder {name!r}"
+        )
+    return found
 
 
 def _require(name: str, file: str, path: str | os.PathLike[str] | None) -> Path:
