@@ -109,9 +109,11 @@ def data_map(
     if length_scale is not None and method != "kernel_pca":
         raise InvalidParameterError("`length_scale` is for method='kernel_pca' only; leave it out.")
     explained = None
-    if isinstance(method, str) and method in ("mds", "kernel_pca"):
-        similarity = -0.5 * D**2 if method == "mds" else np.exp(-0.5 * (D / _scale(D, length_scale)) ** 2)
-        coordinates, explained = _principal(similarity, wanted)
+    if isinstance(method, str) and method == "mds":
+        coordinates, explained = _principal(-0.5 * D**2, wanted)
+    elif isinstance(method, str) and method == "kernel_pca":
+        scale = median_distance(D) if length_scale is None else positive(length_scale, "length_scale")
+        coordinates, explained = _principal(np.exp(-0.5 * (D / scale) ** 2), wanted)
     else:
         coordinates = _embed(method, D)
     name = method if isinstance(method, str) else type(method).__name__
@@ -128,12 +130,6 @@ def _distances(X: Any, divergence: Divergence | str | None, engine: Engine | Non
     return pairwise(
         as_measures(X), divergence=default_divergence() if divergence is None else divergence, engine=engine
     )
-
-
-def _scale(D: FloatArray, length_scale: float | None) -> float:
-    if length_scale is not None:
-        return positive(length_scale, "length_scale")
-    return median_distance(D)
 
 
 def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:

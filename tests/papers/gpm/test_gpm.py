@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from kermes import Engine, MeasureGPRegressor, Measures, divergences, ground, kernels
-from kermes.papers.gpm import ablations, authors, corrected, data, exponents, run
+from kermes.papers.gpm import authors, corrected, data, exponents, run
 from kermes.papers.gpm.problems import simplex_problem
 from kermes.papers.gpm.r_random import RRandom
 from kermes.papers.gpm.run import PAPER
@@ -165,7 +165,7 @@ def test_corrected_fit_survives_equal_inputs_and_constant_targets():
 
 
 def test_mirrored_matrices_stop_the_fit_and_symmetric_ones_do_not():
-    failed = {v: [ablations.failures_of_variant("problem02", v, r, [8])[0] for r in (1, 2)] for v in ablations.VARIANTS}
+    failed = {v: [authors.failures_of_variant("problem02", v, r, [8])[0] for r in (1, 2)] for v in authors.VARIANTS}
     assert failed == {
         "mirrored": [True, True],
         "mirrored, sorted": [False, False],

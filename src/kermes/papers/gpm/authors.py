@@ -2,7 +2,8 @@
 
 Zero mean, length scales in [0.1, 1], variance in [1e-5, var y], ten restarts of L-BFGS-B with numerical gradients, a
 general inverse and the logarithm of a determinant. Where these are undefined, a nugget is looked for; where its
-likelihood too is undefined, the whole fit stops.
+likelihood too is undefined, the whole fit stops. ``failures_of_variant`` and ``bird_with_costs`` show what
+that comes from: other matrices and other costs in the same procedure.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from scipy import optimize
 
 from .._paper import FloatArray
 from . import exponents
-from .data import authors_inputs, test_inputs
+from .data import authors_inputs, bird_inputs, test_inputs
 from .exponents import Exponent
 from .problems import simplex_problem
 from .r_random import RRandom
@@ -29,6 +30,15 @@ TOLERANCE = float(np.finfo(np.float64).eps) ** 0.25
 OPTIONS = {"maxcor": 5, "maxiter": 100, "gtol": 0.0, "ftol": 1e7 * float(np.finfo(np.float64).eps)}
 #: Samples at which a run starts; one is added until all are used.
 FIRST = 3
+#: How the kernel matrix is filled, and whether the samples are sorted by their first weight.
+VARIANTS = {
+    "mirrored": (exponents.mirrored, False),
+    "mirrored, sorted": (exponents.mirrored, True),
+    "directional": (exponents.directional, False),
+    "symmetrised": (exponents.symmetrised, False),
+}
+#: The cost matrix of the authors for every problem, also for the one with three weights.
+AUTHORS_COST = exponents.COST * (1.0 - np.eye(2))
 
 
 class Fit(NamedTuple):
@@ -140,6 +150,46 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
                 shown = model if name == "SE" or not stopped else None
                 errors[name].append(None if shown is None else _rmse(exponent, X, z, new, truth, shown))
     return errors
+
+
+def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]) -> list[bool | None]:
+    """Return whether the fit stops, for each number of samples on its own; None where there are not as many."""
+    exponent, is_sorted = VARIANTS[variant]
+    A, random = _distinct(run)
+    y = simplex_problem(problem)(A)
+    failed: list[bool | None] = []
+    for n in samples:
+        if n > len(A) or not has_bounds(y[:n]):
+            failed.append(None)
+            continue
+        order = np.argsort(A[:n, 0]) if is_sorted else np.arange(n)
+        X, z = A[:n][order], y[:n][order]
+        failed.append(fit(exponent(X, X), z, random, symmetric=variant != "directional") is None)
+    return failed
+
+
+def bird_as_run(samples: list[int]) -> list[bool]:
+    """Return whether the fit stops with the cost matrix of the authors, which their transport solver refuses."""
+    m = simplex_problem("bird").n_weights
+    return [AUTHORS_COST.shape != (m, m)] * len(samples)
+
+
+def bird_with_costs(run: int, samples: list[int]) -> list[bool]:
+    """Return whether the fit stops with costs of the right size, inputs drawn uniformly; once stopped, always."""
+    A, random = bird_inputs(run), RRandom(run)
+    y = simplex_problem("bird")(A)
+    failed: list[bool] = []
+    for n in samples:
+        stopped = bool(failed and failed[-1])
+        failed.append(stopped or fit(exponents.mirrored(A[:n], A[:n]), y[:n], random) is None)
+    return failed
+
+
+def _distinct(run: int) -> tuple[FloatArray, RRandom]:
+    """Return the inputs of a run without those that moving the ends made equal: any matrix of them is singular."""
+    A, random = authors_inputs(run)
+    first = np.sort(np.unique(A[:, 0], return_index=True)[1])
+    return A[first], random
 
 
 def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:

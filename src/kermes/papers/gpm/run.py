@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from .._paper import Numbers, Paper, PrintedTable, Result, Run, by_name
-from . import ablations, authors, exponents, figures, report
+from . import authors, exponents, figures, report
 from .corrected import scores_of_run, theorem4_gap
 from .data import LINE, NAMES, read_reference, seven_points
 from .pictures import figure1, figure2, figure3, figure4, figure5, figureA1, figureA2
@@ -65,11 +65,11 @@ def figure10(run: Run) -> Result:
 def figure11(run: Run) -> Result:
     """Return failures on the triangle: with the authors' cost matrix of two rows, and with one of three."""
     samples = run.settings["samples"]
-    runs = _many(run, "bird", ablations.bird_with_costs, run.sizes["bird"], samples=samples)
+    runs = _many(run, "bird", authors.bird_with_costs, run.sizes["bird"], samples=samples)
     found = {
         "samples": samples,
         "runs": len(runs),
-        "cost of two rows": _percent([ablations.bird_as_run(samples)]),
+        "cost of two rows": _percent([authors.bird_as_run(samples)]),
         "cost of three rows": _percent(runs),
         "published SE": _published("failed_percent", samples, "se_theorem4").get("bird"),
     }
@@ -95,9 +95,9 @@ def ablation(run: Run) -> Result:
     failed: dict[str, dict[str, list[float]]] = {}
     for problem in ("problem02", "xiong"):
         failed[problem] = {}
-        for variant in ablations.VARIANTS:
+        for variant in authors.VARIANTS:
             name = f"ablation-{problem}-{variant.replace(', ', '-')}"
-            function = ablations.failures_of_variant
+            function = authors.failures_of_variant
             runs = _many(run, name, function, count, problem=problem, variant=variant, samples=samples)
             failed[problem][variant] = _percent(runs)
     found = {"samples": samples, "runs": count, "failed": failed}
@@ -156,7 +156,7 @@ def _likelihoods(settings: Numbers, nugget: float) -> tuple[Any, Any, Any, dict[
     grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
     surfaces = {"SE": authors.log_likelihoods(exponents.se(A, A), y, grid, nugget)}
     for name in FILLINGS:
-        exponent, is_sorted = ablations.VARIANTS[name]
+        exponent, is_sorted = authors.VARIANTS[name]
         order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
         X = A[order]
         surfaces[name] = authors.log_likelihoods(exponent(X, X), y[order], grid, nugget)

@@ -144,16 +144,10 @@ class Canvas:
 
 
 def paint_slice(head: Head, z: float, size: int) -> dict[str, FloatArray]:
-    """Return the maps of density of a slice, for :func:`kermes.datasets._scanner.reconstruct`."""
+    """Return the maps of density of a slice, for :func:`kermes.papers.kwd.scanner.reconstruct`."""
     canvas = Canvas(head, size)
-    _paint_body(canvas, head, z)
-    _paint_spine(canvas, head, z)
-    _paint_skull(canvas, head, z)
-    _paint_airways(canvas, head, z)
-    _paint_midface(canvas, head, z)
-    _paint_jaws(canvas, head, z)
-    _paint_teeth(canvas, head, z)
-    _paint_metal(canvas, head, z)
+    for part in (_body, _spine, _skull, _airways, _midface, _jaws, _teeth, _metal):  # later ones replace earlier ones
+        part(canvas, head, z)
     return canvas.finish()
 
 
@@ -192,7 +186,7 @@ def _outline(canvas: Canvas, head: Head, z: float, inset: float) -> FloatArray:
     return np.maximum(np.maximum(back, face), bridge)
 
 
-def _paint_body(canvas: Canvas, head: Head, z: float) -> None:
+def _body(canvas: Canvas, head: Head, z: float) -> None:
     canvas.paint(_band(canvas, 98.0, 104.0, -6.0, 4.0) * (1.0 - canvas.front(-60.0)), 0.35)  # the head rest
     canvas.paint(_outline(canvas, head, z, 0.0), 1.07)  # skin
     canvas.paint(_outline(canvas, head, z, 1.5), FAT)
@@ -202,9 +196,8 @@ def _paint_body(canvas: Canvas, head: Head, z: float) -> None:
     muscle = (MUSCLE + 0.008 * field) * (1.0 - seams) + FAT * seams
     canvas.paint(_outline(canvas, head, z, 1.5 + head.fat), muscle)
     for side in (-1.0, 1.0):
-        canvas.paint(
-            canvas.ellipse(side * 54.0, -8.0, 9.0, 17.0) * _between(z, -25.0, 18.0, 8.0), 0.98
-        )  # parotid gland
+        gland = _between(z, -25.0, 18.0, 8.0) * canvas.ellipse(side * 54.0, -8.0, 9.0, 17.0)
+        canvas.paint(gland, 0.98)
         for x, y, radius in ((30.0, -20.0, 3.4), (36.0, -26.0, 5.0)):  # carotid artery and jugular vein
             canvas.paint(canvas.ellipse(side * x, y, radius, radius), 1.05, head.contrast)
     if head.tumour is not None:
@@ -213,7 +206,7 @@ def _paint_body(canvas: Canvas, head: Head, z: float) -> None:
         canvas.paint(canvas.ellipse(x, y, radius * reach, 0.8 * radius * reach), 1.06, 0.25 * head.contrast)
 
 
-def _paint_spine(canvas: Canvas, head: Head, z: float) -> None:
+def _spine(canvas: Canvas, head: Head, z: float) -> None:
     present = 1.0 - _rise(z, 14.0, 22.0)
     if present == 0.0:
         return
@@ -229,7 +222,7 @@ def _paint_spine(canvas: Canvas, head: Head, z: float) -> None:
     canvas.paint(canvas.ellipse(0.0, -56.0, 6.5, 4.5), BRAIN)  # the cord
 
 
-def _paint_skull(canvas: Canvas, head: Head, z: float) -> None:
+def _skull(canvas: Canvas, head: Head, z: float) -> None:
     present = _rise(z, 12.0, 20.0)
     if present == 0.0:
         return
@@ -244,14 +237,13 @@ def _paint_skull(canvas: Canvas, head: Head, z: float) -> None:
     base = _between(z, 14.0, 36.0, 6.0)
     cells = np.clip(0.5 + 1.5 * _waves(canvas, head, 9.0 * z), 0.0, 1.0)
     for side in (-1.0, 1.0):  # the petrous bones, with the air cells of the mastoid behind the ear
-        canvas.paint(
-            base * canvas.ellipse(side * 36.0, -28.0, 25.0, 9.0, -side * 0.6), 0.2, 0.95 * CORTICAL * head.bone
-        )
+        petrous = base * canvas.ellipse(side * 36.0, -28.0, 25.0, 9.0, -side * 0.6)
+        canvas.paint(petrous, 0.2, 0.95 * CORTICAL * head.bone)
         canvas.paint(base * canvas.ellipse(side * 50.0, -40.0, 9.0, 11.0) * cells, 0.1, 0.1)
     canvas.paint(base * canvas.ellipse(0.0, -12.0, 13.0, 9.0), 0.6, 0.7 * head.bone)  # the clivus
 
 
-def _paint_airways(canvas: Canvas, head: Head, z: float) -> None:
+def _airways(canvas: Canvas, head: Head, z: float) -> None:
     throat = 1.0 - _rise(z, 26.0, 34.0)
     low = 1.0 - _rise(z, -36.0, -18.0)
     wave = 1.0 + 0.3 * np.sin(z / 9.0 + head.waves[1, 3])
@@ -261,7 +253,7 @@ def _paint_airways(canvas: Canvas, head: Head, z: float) -> None:
     canvas.paint(hyoid * _band(canvas, 19.5, 24.0, 8.0, 3.5) * canvas.front(6.0), 0.3, 1.2 * head.bone)
 
 
-def _paint_midface(canvas: Canvas, head: Head, z: float) -> None:
+def _midface(canvas: Canvas, head: Head, z: float) -> None:
     sinus, orbit = _between(z, 17.0, 40.0, 8.0), _rise(z, 36.0, 44.0)
     if sinus == orbit == 0.0:
         return
@@ -287,23 +279,17 @@ def _paint_midface(canvas: Canvas, head: Head, z: float) -> None:
 def _band(canvas: Canvas, x: float, length: float, base: float, thickness: float) -> FloatArray:
     """Return a band of the given thickness along an ellipse around (0, base)."""
     half = thickness / 2
-    outer, inner = (
-        canvas.ellipse(0.0, base, x + half, length + half),
-        canvas.ellipse(0.0, base, x - half, length - half),
-    )
+    outer, inner = (canvas.ellipse(0.0, base, x + h, length + h) for h in (half, -half))
     return np.clip(outer - inner, 0.0, 1.0)
 
 
-def _paint_jaws(canvas: Canvas, head: Head, z: float) -> None:
+def _jaws(canvas: Canvas, head: Head, z: float) -> None:
     width, length, base = head.jaw
     cortical, spongy = CORTICAL * head.bone, 1.2 * SPONGY * head.bone
-    tongue = _between(z, -22.0, 9.0, 8.0)
-    canvas.paint(
-        tongue * canvas.ellipse(0.0, base + 4.0, width - 4.0, length - 8.0), 1.05 + 0.006 * _waves(canvas, head, z)
-    )
-    canvas.paint(
-        _between(z, 1.0, 10.0) * canvas.ellipse(0.0, base + 12.0, 15.0, 3.0 + 0.6 * head.gap), 0.0
-    )  # the mouth
+    tongue = _between(z, -22.0, 9.0, 8.0) * canvas.ellipse(0.0, base + 4.0, width - 4.0, length - 8.0)
+    canvas.paint(tongue, 1.05 + 0.006 * _waves(canvas, head, z))
+    mouth = _between(z, 1.0, 10.0) * canvas.ellipse(0.0, base + 12.0, 15.0, 3.0 + 0.6 * head.gap)
+    canvas.paint(mouth, 0.0)
     lower = _between(z, -31.0, -8.0 - head.gap / 2)
     upper = _between(z, 8.0 + head.gap / 2, 18.0)
     back = base - 22.0 + 2.2 * max(0.0, -18.0 - z)  # low slices meet the chin only
@@ -320,7 +306,7 @@ def _paint_jaws(canvas: Canvas, head: Head, z: float) -> None:
         canvas.paint(ramus * canvas.ellipse(x, y, 2.6, 11.0, side * 0.12), 0.7, spongy)
 
 
-def _paint_teeth(canvas: Canvas, head: Head, z: float) -> None:
+def _teeth(canvas: Canvas, head: Head, z: float) -> None:
     for tooth in head.teeth:
         crown, root = tooth.crown(z), tooth.root(z)
         if root > 0.0:
@@ -333,15 +319,14 @@ def _paint_teeth(canvas: Canvas, head: Head, z: float) -> None:
                 canvas.paint(crown * _inner(canvas, tooth, 0.6), 0.0, tooth.resin)
 
 
-def _paint_metal(canvas: Canvas, head: Head, z: float) -> None:
+def _metal(canvas: Canvas, head: Head, z: float) -> None:
     for restoration in head.restorations:
         share = restoration.share(z)
         if share > 0.0:
             cover = _inner(canvas, restoration.tooth, restoration.scale)
             if restoration.hollow > 0.0:
-                cover = np.clip(
-                    cover - _inner(canvas, restoration.tooth, restoration.scale * restoration.hollow), 0.0, 1.0
-                )
+                hollow = _inner(canvas, restoration.tooth, restoration.scale * restoration.hollow)
+                cover = np.clip(cover - hollow, 0.0, 1.0)
             canvas.implant(share * cover, restoration.material, restoration.density)
 
 
