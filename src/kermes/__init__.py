@@ -78,34 +78,13 @@ __all__ = [
     "save",
 ]
 
-#: Loaded at first use: they bring scikit-learn's learners and files.
-_LAZY = {
-    "DistanceMatrix": "kermes.estimators",
-    "DistanceToKernel": "kermes.estimators",
-    "EquivalentWassersteinGP": "kermes.estimators",
-    "KernelFeatures": "kermes.features",
-    "KernelMatrix": "kermes.estimators",
-    "LSSVMClassifier": "kermes.estimators",
-    "LSSVMClassifierCV": "kermes.estimators",
-    "LSSVMRegressor": "kermes.estimators",
-    "MapPoints": "kermes.estimators",
-    "MeasureGPRegressor": "kermes.estimators",
-    "MixtureFeatures": "kermes.features",
-    "NearestMeasures": "kermes.estimators",
-    "StreamingLSSVMClassifier": "kermes.estimators",
-    "StreamingLSSVMRegressor": "kermes.estimators",
-    "clustering": "kermes.clustering",
-    "compare": "kermes.comparison",
-    "comparison": "kermes.comparison",
-    "datasets": "kermes.datasets",
-    "definiteness": "kermes.definiteness",
-    "features": "kermes.features",
-    "inspection": "kermes.inspection",
-    "kernels": "kermes.kernels",
-    "load": "kermes._persistence",
-    "optimization": "kermes.optimization",
-    "plot": "kermes.plot",
-    "save": "kermes._persistence",
+#: Names that are loaded at first use: other capitalised ones are estimators, the rest are packages.
+_HOMES = {
+    "KernelFeatures": "features",
+    "MixtureFeatures": "features",
+    "compare": "comparison",
+    "load": "_persistence",
+    "save": "_persistence",
 }
 
 
@@ -114,9 +93,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("kermes")
-    if name in _LAZY:
-        module = importlib.import_module(_LAZY[name])
-        return module if module.__name__ == f"kermes.{name}" else getattr(module, name)
+    if name in __all__:
+        home = _HOMES.get(name, "estimators" if name[0].isupper() else name)
+        module = importlib.import_module(f"kermes.{home}")
+        return module if home == name else getattr(module, name)
     raise AttributeError(f"module 'kermes' has no attribute {name!r}")
 
 

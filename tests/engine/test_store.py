@@ -16,7 +16,7 @@ from tests.cases import DIVERGENCES, each_dim
 from kermes import Engine, Measures, clustering, divergences, pairwise
 from kermes.core import status as codes
 from kermes.divergences import Claims, Divergence, Tile
-from kermes.engine import Store, StoredDistances, _tiling
+from kermes.engine import Store, StoredDistances, _manifest, _store, _tiling
 from kermes.exceptions import (
     ConvergenceWarning,
     InvalidParameterError,
@@ -266,9 +266,7 @@ def test_an_interrupt_keeps_finished_tiles(path):
     X, options = line(40), {"executor": "serial", "tile": 10}
     with pytest.raises(KeyboardInterrupt):
         stored(path, X, divergence=Gap(interrupt=25.0), **options)
-    manifest = json.loads((path / "zarr.json").read_text())
-    manifest["attributes"]["kermes"]["divergence"]["interrupt"] = "-1.0"
-    (path / "zarr.json").write_text(json.dumps(manifest))
+    rewrite(path, lambda manifest: manifest["divergence"].update(interrupt="-1.0"))
     D, count = stored(path, X, divergence=Gap(), **options)
     assert count == 45 + 100 + 45  # rows 20 to 39; the rows before were there
     assert_array_equal(D[25], np.abs(25.0 - np.arange(40)))
@@ -369,39 +367,89 @@ def test_what_is_not_a_store(path, tmp_path):
         Engine(store=path, resume="yes")
 
 
+def rewrite(path, change):
+    """Change the manifest of a store as if it had been written so."""
+    content = json.loads((path / "zarr.json").read_text())
+    manifest = content["attributes"]["kermes"]
+    del manifest["checksum"]
+    change(manifest)
+    content["attributes"]["kermes"] = _manifest.sealed(manifest, path)
+    (path / "zarr.json").write_text(json.dumps(content))
+
+
 def test_versions_and_formats(path):
     X = line(20)
     stored(path, X, tile=5)
-    manifest = json.loads((path / "zarr.json").read_text())
-    manifest["attributes"]["kermes"]["numpy"] = "1.0"
-    (path / "zarr.json").write_text(json.dumps(manifest))
+    rewrite(path, lambda manifest: manifest.update(numpy="1.0"))
     assert stored(path, X)[1] == 0  # reading is no matter
     (path / "marks" / "0.0").unlink()
     with pytest.warns(StoreWarning, match="begun with numpy 1.0"):
         stored(path, X)
-    manifest["attributes"]["kermes"]["format"] = 0
-    (path / "zarr.json").write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match="in the store format 0; this version reads the formats 1, 2"):
+    rewrite(path, lambda manifest: manifest.update(format=2))
+    with pytest.raises(StoreError, match="in the store format 2; this version reads format 3"):
         stored(path, X)
 
 
-def test_stores_of_format_1(tmp_path):
-    """Their fingerprints know no supports: of point clouds they are continued, of histograms read only."""
-    H = Measures.from_histograms(np.eye(4) + 1.0, np.arange(4.0))
-    for X, name in ((line(20), "points"), (H, "bins")):
-        path = tmp_path / name
-        D = np.asarray(stored(path, X, tile=5)[0])
-        manifest = json.loads((path / "zarr.json").read_text())
-        entries = manifest["attributes"]["kermes"]
-        entries["format"] = 1
-        del entries["error"]
-        if X is H:
-            entries["X"] = entries["Y"] = "of points and weights"
-        (path / "zarr.json").write_text(json.dumps(manifest))
-        assert_array_equal(np.asarray(StoredDistances(path)), D)
-    assert stored(tmp_path / "points", line(20))[1] == 0
-    with pytest.raises(StoreError, match=r"the format \(1 does not know supports"):
-        stored(tmp_path / "bins", H)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scale": [1.0, False, "W"]}, r"what is kept \(stored d\*\*1, now d\*\*2\)"),
+        ({"scale": [2.0, True, "W"]}, r"what is kept \(stored d\*\*2, signed, now d\*\*2\)"),
+    ],
+)
+def test_every_setting_is_compared(change, message, path):
+    stored(path, line(5))
+    rewrite(path, lambda manifest: manifest.update(change))
+    with pytest.raises(StoreError, match=message):
+        stored(path, line(5))
+
+
+# -- faults -----------------------------------------------------------------------------------------
+
+
+def read_or_refused(path):
+    """Return the distances of a store, or the message with which it is refused."""
+    try:
+        return np.asarray(StoredDistances(path))
+    except StoreError as error:
+        return str(error)
+
+
+def test_no_flipped_bit_of_the_metadata_goes_unnoticed(path):
+    """Every digit and sign of what describes a store: it is refused by the file's name, or nothing changes."""
+    X = line(6)
+    expected = np.asarray(stored(path, X, tile=3)[0])
+    for file in sorted(path.rglob("zarr.json")):
+        content = file.read_bytes()
+        noticed = 0
+        for at, byte in enumerate(content):
+            if bytes([byte]).isspace():
+                continue
+            file.write_bytes(content[:at] + bytes([byte ^ 1]) + content[at + 1 :])
+            found = read_or_refused(path)
+            if isinstance(found, str):
+                assert str(file) in found or "is not a store of distances" in found
+                noticed += 1
+            else:
+                assert_array_equal(found, expected)
+        assert noticed > len(content) // 3
+        file.write_bytes(content)
+    for name in ("zarr.json", "values/zarr.json", "status/zarr.json", "marks/zarr.json"):
+        content = (path / name).read_bytes()
+        for damage in (b"", content[: len(content) // 2], b"[]", b'{"attributes": 3}', b"\xff" * 20):
+            (path / name).write_bytes(damage)
+            for use in (lambda: StoredDistances(path), lambda: stored(path, X)):
+                with pytest.raises(StoreError, match=f"{name}` is missing or damaged"):
+                    use()
+        (path / name).write_bytes(content)
+    assert stored(path, X)[1] == 0
+
+
+@pytest.mark.parametrize("name", ["d::e.zarr", "d e#?.zarr"])
+def test_names_of_folders_are_taken_as_they_are(name, tmp_path):
+    assert stored(tmp_path / name, line(4))[1] == 6
+    assert stored(tmp_path / name, line(4))[1] == 0
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_parameters_that_no_process_can_recognise(path):
@@ -448,3 +496,151 @@ def test_a_killed_run_loses_only_what_was_running(path):
     D, count = stored(path, X)
     assert count <= 100 * (total - told)
     assert_array_equal(np.asarray(D), pairwise(X, divergence=W, engine=Engine(memo=False, tile=10)))
+
+
+FAULTS = """
+import errno, os, pickle, sys
+import numpy as np
+import zarr.storage._local as disk
+from kermes import Engine, Measures, divergences, pairwise
+from kermes.exceptions import StoreError
+folder = sys.argv[1]
+X = Measures.from_samples(np.arange(30.0).reshape(10, 3) ** 1.5)
+W = divergences.Wasserstein(p=2)
+real, calls = disk._put, [0]
+
+def run(name, fault, at):
+    def put(path, *arguments, **options):
+        calls[0] += 1
+        if calls[0] == at:
+            fault(path)
+        return real(path, *arguments, **options)
+
+    calls[0], disk._put = 0, put
+    try:
+        D = pairwise(X, divergence=W, engine=Engine("serial", tile=4, store=f"{folder}/{name}", progress=False))
+        return np.asarray(D)
+    finally:
+        disk._put = real
+
+def forked(job):
+    # In a child, so that nothing of a run that was killed is left in this process; pickled through a pipe.
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with open(writing, "wb") as pipe:
+            pickle.dump(job(), pipe)
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        content = pipe.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), content
+
+def kill_before(path):
+    os._exit(9)
+
+def kill_within(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".half.partial").write_bytes(b"ha")
+    os._exit(9)
+
+def full(path):
+    raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+def no_right(path):
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+def refused(name, fault, at):
+    try:
+        run(name, fault, at)
+    except StoreError as error:
+        return str(error)
+
+_, content = forked(lambda: (run("whole", None, 0), calls[0]))
+expected, n_writes = pickle.loads(content)
+assert n_writes > 12, n_writes
+for at in range(1, n_writes + 1):
+    for fault in (kill_before, kill_within):
+        name = f"{fault.__name__}-{at}"
+        assert forked(lambda: run(name, fault, at)) == (9, b"")
+        code, content = forked(lambda: run(name, None, 0))
+        assert code == 0 and (pickle.loads(content) == expected).all(), name
+    for fault in (full, no_right):
+        name = f"{fault.__name__}-{at}"
+        code, content = forked(lambda: refused(name, fault, at))
+        message = pickle.loads(content)
+        assert "cannot be written" in message and "--resume" in message and name in message, message
+        assert not [file for file in os.listdir(folder) if file.startswith(".") and name in file]
+        code, content = forked(lambda: run(name, None, 0))
+        assert code == 0 and (pickle.loads(content) == expected).all(), name
+print(n_writes)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are injected in forked processes")
+def test_faults_at_every_write_lose_nothing(tmp_path):
+    """Killed before and within every write, a full disk and no right to write: resumed, the bits are the same."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS, str(tmp_path)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 4 + 6 + 6  # descriptions and manifest; six batches, written and marked
+
+
+STARTED = """
+import sys
+import numpy as np
+from kermes import Engine, Measures, divergences, pairwise
+X = Measures.from_samples(np.arange(60.0).reshape(20, 3))
+print("ready", flush=True)
+sys.stdin.readline()
+D, info = pairwise(X, divergence=divergences.Wasserstein(p=2), engine=Engine("serial", tile=4, store=sys.argv[1]),
+                   return_info=True)
+print(np.asarray(D).tobytes().hex())
+"""
+
+
+def test_three_processes_start_on_one_new_store(path):
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", STARTED, str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(3)
+    ]  # fmt: skip
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    answers = [child.communicate(timeout=120) for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0], answers
+    assert len({out for out, _ in answers}) == 1
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize("before", [None, "folder", "other"])
+def test_somebody_else_makes_the_store_first(before, path, monkeypatch):
+    """Between the look for a store and its making another process is faster."""
+    X = line(9)
+    create = _store._create
+
+    def slow(place, manifest):
+        with monkeypatch.context() as patch:
+            patch.setattr(_store, "_create", create)
+            if before == "folder":
+                path.mkdir()
+            else:
+                stored(path, X, divergence=W if before is None else Gap(), tile=2)
+        create(place, manifest)
+
+    monkeypatch.setattr(_store, "_create", slow)
+    if before == "other":
+        with pytest.raises(StoreError, match="holds other distances"):
+            stored(path, X)
+    else:
+        D, count = stored(path, X)
+        assert count == (0 if before is None else 36)
+        assert_array_equal(np.asarray(D), pairwise(X, divergence=W, engine=MEMORY))
+    assert os.listdir(path.parent) == [path.name]

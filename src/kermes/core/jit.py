@@ -3,6 +3,8 @@
 ``fastmath=True`` would make ``isnan`` and ``isinf`` lie. The flags below only allow sums to be
 reordered (so that they vectorise) and multiply-adds to be fused; nan and inf keep their meaning.
 Division by zero gives inf or nan, as in NumPy, and no branch.
+
+Where no folder can be written to, code is compiled for each process anew; a damaged file of compiled code is made anew.
 """
 
 from __future__ import annotations
@@ -10,26 +12,93 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from numba import config, njit
-from numba.core.caching import _CacheLocator
+from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
+from ..exceptions import KermesWarning
+
+
+class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Compiled code with a checksum in front: a flipped bit would be run."""
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.blake2b(content).digest() + content)
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        if hashlib.blake2b(content[64:]).digest() != content[:64]:
+            raise ValueError("damaged")
+        return pickle.loads(content[64:])
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """A cache that begins anew where its files are damaged; Numba's raises whatever it finds in them."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super()._load_overload(sig, target_context)
+        except Exception:
+            self.flush()
+            return None
+
+
+def _can_cache() -> bool:
+    """Whether there is a folder for compiled code; without one, Numba would refuse to compile a cached function."""
+    try:
+        FunctionCache(_can_cache)
+    except RuntimeError:
+        warnings.warn(
+            "there is no folder for compiled code: every process compiles anew, which takes seconds to minutes. Set "
+            "NUMBA_CACHE_DIR to a folder that can be written to.",
+            KermesWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+CACHED = _can_cache()
 # Nothing calls a core through a C pointer; without that entry they compile 10 % faster.
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+def _core(**options: Any) -> Any:
+    """Return the decorator that compiles a function, and keeps what was compiled."""
+    compiled = njit(**OPTIONS, **options)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        core = compiled(function)
+        if CACHED and not config.DISABLE_JIT:
+            core._cache = _Cache(function)
+        return core
+
+    return decorate
+
 
 #: For loops that only add up: vectorisable.
-tile_core = njit(**OPTIONS, fastmath={"reassoc", "contract", "arcp", "nsz"})
+tile_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
-strict_core = njit(**OPTIONS, fastmath={"contract"})
+strict_core = _core(fastmath={"contract"})
 #: For arithmetic on sums of two doubles, which fused multiply-adds would break.
-exact_core = njit(**OPTIONS)
+exact_core = _core()
 #: For searches of the least of numbers that cannot be nan: vectorisable.
-least_core = njit(**OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
+least_core = _core(fastmath={"reassoc", "nnan", "nsz"})
 #: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
 #: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
-inline_core = njit(**OPTIONS, inline="always")
+inline_core = _core(inline="always")
 #: For what takes a function of the user, which exists in this process only.
 uncached_core = njit(nogil=True, error_model="numpy")
 

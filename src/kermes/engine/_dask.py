@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import platform
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from .._checks import missing
 from ..divergences import Tile
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, KermesError, StoreError
 from ._executors import ONE_THREAD
 from ._job import Job
 from ._store import StoreKeeper
@@ -17,8 +22,10 @@ from ._tiling import Batch, Block
 
 #: What each worker is sent.
 Data = tuple[Job, StoreKeeper | None]
-#: How often the data are sent again after all workers that held them were lost.
+#: How often the data are sent, again after all workers that held them were lost.
 ATTEMPTS = 3
+#: Seconds without any worker after which a cluster is given up.
+PATIENCE = 30.0
 
 
 def check_client(executor: Any) -> None:
@@ -46,36 +53,91 @@ def run(
     The job is sent to each worker once. A batch is one task, so that a worker runs as many as it has threads, each
     with one thread for BLAS. A lost worker costs the batches it was running: the scheduler gives them to others.
     """
-    import distributed
-
     if client.status in ("closing", "closed"):
         raise InvalidParameterError("`executor` is a Dask client that was closed; make an Engine with an open one.")
-    waiting = list(batches)
-    client.wait_for_workers(1)
-    for attempt in range(1, ATTEMPTS + 1):
-        [data] = client.scatter([(job, store)], broadcast=True, hash=False)
-        futures: dict[Any, Batch] = {}
+    from distributed.scheduler import KilledWorker
+
+    waiting = dict(enumerate(batches))
+    lost: Exception = CancelledError()
+    for _ in range(ATTEMPTS):
         try:
-            _warm_up(client, data, waiting[0])
-            futures = {client.submit(_evaluate, data, batch, pure=False): batch for batch in waiting}
-            waiting = []
-            for future in distributed.as_completed(list(futures)):  # type: ignore[no-untyped-call]
-                batch = futures.pop(future)
-                try:
-                    tile = future.result()
-                except CancelledError:  # the last worker with the data died
-                    if attempt == ATTEMPTS:
-                        raise
-                    waiting.append(batch)
-                    continue
-                if tile is not None:
-                    put(batch.block, tile)
-                advance(batch.n_pairs)
-                future.release()
-        finally:  # an error or Ctrl-C: what runs ends with its batch, the rest is called off
-            client.cancel(list(futures))
+            client.wait_for_workers(1, timeout=PATIENCE)
+            _refuse_other_code(client)
+            _attempt(client, (job, store), waiting, put, advance)
+        except (CancelledError, OSError) as error:  # all workers, or the scheduler, are gone
+            if client.status == "running" and not isinstance(error, (CancelledError, TimeoutError)):
+                raise
+            lost = error
+        except KilledWorker as error:  # a batch killed one worker after the other
+            lost = error
+            break
         if not waiting:
             return
+    kept = (
+        "Nothing was kept: with a store, Engine(store='d.zarr'), a second run goes on where the first one stopped."
+        if store is None
+        else f"What was finished is in {store.path}: the same call with a running cluster continues it (--resume)."
+    )
+    raise (KermesError if store is None else StoreError)(f"the cluster stopped working ({lost!r}). {kept}") from lost
+
+
+def _attempt(
+    client: Any,
+    data: Data,
+    waiting: dict[int, Batch],
+    put: Callable[[Block, Tile], None],
+    advance: Callable[[int], None],
+) -> None:
+    """Evaluate batches and take them off the list; those stay on it whose data were lost with the last worker."""
+    import distributed
+
+    [sent] = client.scatter([data], broadcast=True, hash=False)
+    futures: dict[Any, int] = {}
+    try:
+        _warm_up(client, sent, next(iter(waiting.values())))
+        futures = {client.submit(_evaluate, sent, batch, pure=False): i for i, batch in waiting.items()}
+        while futures:
+            with contextlib.suppress(TimeoutError):  # then wait on, if there is somebody to wait for
+                for future in distributed.as_completed(list(futures), timeout=PATIENCE):  # type: ignore[no-untyped-call]
+                    number = futures.pop(future)
+                    try:
+                        tile = future.result()
+                    except CancelledError:
+                        continue
+                    batch = waiting.pop(number)
+                    if tile is not None:
+                        put(batch.block, tile)
+                    advance(batch.n_pairs)
+                    future.release()
+            client.wait_for_workers(1, timeout=PATIENCE)
+    finally:  # an error or Ctrl-C: what runs ends with its batch, the rest is called off
+        client.cancel(list(futures))
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> tuple[str, str]:
+    """Return the version of kermes in this process, and the digest of all the code that a number depends on."""
+    digest = hashlib.blake2b(digest_size=16)
+    package = Path(__file__).parent.parent
+    for folder in ("core", "divergences", "engine", "ground", "measures"):
+        for source in sorted((package / folder).rglob("*.py")):
+            digest.update(source.read_bytes())
+    return version("kermes"), digest.hexdigest()
+
+
+def _refuse_other_code(client: Any) -> None:
+    """Refuse workers whose kermes is another one: their numbers would be mixed with ours."""
+    here = code_digest()
+    for address, there in client.run(code_digest).items():
+        if there != here:
+            what = (
+                f"kermes {there[0]}, here it is {here[0]}"
+                if there[0] != here[0]
+                else f"another build of kermes {here[0]}"
+            )
+            raise InvalidParameterError(
+                f"the worker {address} of `executor` runs {what}. Install the same code on all machines and restart it."
+            )
 
 
 def _warm_up(client: Any, data: Any, batch: Batch) -> None:
@@ -87,8 +149,10 @@ def _warm_up(client: Any, data: Any, batch: Batch) -> None:
     rows, cols, triangle = batch.block
     small = Batch(Block(rows[:2], cols[:2], triangle), (2, 2))
     machines = {machine: address for address, machine in client.run(platform.node).items()}
-    tasks = [client.submit(_compile, data, small, workers=[one], pure=False) for one in machines.values()]
-    client.gather(tasks)
+    client.gather([
+        client.submit(_compile, data, small, workers=[one], allow_other_workers=True, pure=False)
+        for one in machines.values()
+    ])  # fmt: skip
 
 
 def _compile(data: Data, batch: Batch) -> None:

@@ -21,7 +21,7 @@ from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures
 from . import _dask, _executors, _ledger, _tiling
 from ._job import Job, check
-from ._memory import Memo, MemoryKeeper
+from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
 from ._store import Store, StoreKeeper, as_store
@@ -60,7 +60,7 @@ class Info:
         """Number of entries whose tolerance was not reached."""
         if isinstance(self.status, StoredMatrix):
             return self.status.n_unconverged
-        return int(np.count_nonzero(self.status == codes.UNCONVERGED))
+        return int(np.count_nonzero(self.status == codes.UNCONVERGED)) if self.status.any() else 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class Engine:
         Side of the square blocks of pairs handed to a worker; by default their shape follows from the cost of a pair.
     memo : bool or int
         Remember distances between measures of the same root collection, so that slices, folds and
-        repeated fits never pay twice; at most 1 GiB, or this many bytes. Worker processes of a search share theirs in
+        repeated fits never pay twice; at most 1 GiB, or this many bytes, and at most half of them for one divergence:
+        matrices of over 7,700 measures are not remembered by default. Worker processes of a search share theirs in
         a memory-mapped file; see :func:`precompute`. :meth:`forget` frees the memory.
     store : str, path or Store, optional
         Folder of a Zarr group where distances are kept on disk, tile by tile, instead of in memory: a killed run
@@ -170,6 +171,7 @@ class Engine:
         """Return values, status and errors from memory or shared files, and the number of pairs that were missing."""
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         keeper = self._keeper(divergence, X, Y, symmetric)
+        refuse_too_large(keeper, X.rows, Y.rows)
         with keeper.locked():
             left, right = keeper.slots(X.rows, Y.rows)
             if keeper.complete():

@@ -72,8 +72,14 @@ class OneThread:
             if self._inside == 0:
                 self._limits.restore_original_limits()
 
+    def after_fork(self) -> None:
+        """Free the lock in a forked child; where tiles were running, BLAS keeps to one thread there."""
+        self._lock = threading.Lock()
+
 
 ONE_THREAD = OneThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=ONE_THREAD.after_fork)
 
 
 def default_workers() -> int:

@@ -1,7 +1,9 @@
-"""What a store says of itself: format, versions, divergence, data, layout."""
+"""What a store says of itself: format, versions, divergence, data, layout, and the checksum of all this."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,9 +18,9 @@ from . import _tiling
 from ._identity import describe
 from ._scale import Scale
 
-#: Of new stores. Format 1 differs in that its fingerprints do not cover a support, and it has no estimated errors.
-FORMAT = 2
-READABLE = (1, 2)
+FORMAT = 3
+#: The file with the manifest, among the attributes of a group; each array has one of this name too.
+FILE = "zarr.json"
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -49,13 +51,47 @@ def versions() -> dict[str, str]:
     return {"kermes": version("kermes"), "numpy": np.__version__}
 
 
-def refuse_format(there: Manifest, path: Path) -> None:
-    """Refuse a store that another version of kermes wrote in a way of its own."""
-    if there["format"] not in READABLE:
+def sealed(manifest: Manifest, folder: Path) -> Manifest:
+    """Return a manifest with the checksums of the descriptions of all arrays in ``folder``, and one of its own."""
+    files = {file.parent.name: _digest(file.read_bytes()) for file in folder.glob(f"*/{FILE}")}
+    manifest = manifest | {"files": files}
+    return manifest | {"checksum": _checksum(manifest)}
+
+
+def read(path: Path) -> Manifest:
+    """Return the manifest of a store; refuse what is none, is damaged, or was written in another way."""
+    file = path / FILE
+    try:
+        manifest: Manifest = dict(json.loads(file.read_bytes())["attributes"]["kermes"])
+    except (FileNotFoundError, NotADirectoryError, KeyError) as error:
+        raise StoreError(f"`{path}` is not a store of distances written by kermes ({error!r}).") from None
+    except (ValueError, TypeError) as error:
+        raise damaged(file) from error
+    digest = manifest.pop("checksum", None)
+    intact = digest == _checksum(manifest)
+    if manifest.get("format") != FORMAT and (intact or digest is None):
         raise StoreError(
-            f"`{path}` was written by kermes {there['kermes']} in the store format {there['format']}; this version "
-            f"reads the formats {', '.join(map(str, READABLE))}. Use that version to read it."
+            f"`{path}` was written by kermes {manifest.get('kermes')} in the store format {manifest.get('format')}; "
+            f"this version reads format {FORMAT}. Use that version to read it."
         )
+    if not intact:
+        raise damaged(file)
+    for name, digest in manifest["files"].items():
+        try:
+            intact = _digest((path / name / FILE).read_bytes()) == digest
+        except FileNotFoundError:
+            intact = False
+        if not intact:
+            raise damaged(path / name / FILE)
+    return manifest
+
+
+def damaged(file: Path) -> StoreError:
+    """Return the error about a file that describes a store."""
+    return StoreError(
+        f"`{file}` is missing or damaged: it does not have the checksum it was written with. Restore it from a copy, "
+        "or delete the store and compute it anew."
+    )
 
 
 def refuse_other(there: Manifest, here: Manifest, path: Path) -> None:
@@ -63,25 +99,24 @@ def refuse_other(there: Manifest, here: Manifest, path: Path) -> None:
     differences: list[str] = []
     if there["divergence"] != here["divergence"]:
         differences += _differences(there["divergence"], here["divergence"])
-    elif there["scale"][0] != here["scale"][0]:
-        differences.append(f"the power that is kept (stored {there['scale'][0]:g}, now {here['scale'][0]:g})")
-    for name in ("X", "Y"):
+    elif there["scale"][:2] != here["scale"][:2] or there["error"] != here["error"]:
+        differences.append(f"what is kept (stored {_kept(there)}, now {_kept(here)})")
+    for axis, name in enumerate("XY"):
         if there[name] != here[name]:
-            axis = "XY".index(name)
             sizes = there["shape"][axis], here["shape"][axis]
             what = f"it has {sizes[0]} measures, not {sizes[1]}" if sizes[0] != sizes[1] else "its measures are others"
             differences.append(f"the data `{name}` ({what})")
-    if there["dtype"] != here["dtype"]:
-        differences.append(f"`dtype` (stored {there['dtype']}, asked for {here['dtype']})")
+    differences += _differences({"dtype": there["dtype"]}, {"dtype": here["dtype"]})
     if differences:
-        if there["format"] == 1:
-            differences.append(
-                "the format (1 does not know supports: of histograms and images it can be read, not continued)"
-            )
         raise StoreError(
             f"`store` {path} holds other distances; what differs: {'; '.join(differences)}. One store holds the "
             "distances of one divergence between the same measures in the same order: use another path."
         )
+
+
+def _kept(manifest: Manifest) -> str:
+    power, signed, _ = manifest["scale"]
+    return f"d**{power:g}{', signed' if signed else ''}{', with errors' if manifest['error'] else ''}"
 
 
 def _differences(there: dict[str, str], here: dict[str, str]) -> Iterable[str]:
@@ -89,3 +124,11 @@ def _differences(there: dict[str, str], here: dict[str, str]) -> Iterable[str]:
         stored, asked = there.get(name, "absent"), here.get(name, "absent")
         if stored != asked:
             yield f"`{name}` (stored {stored}, asked for {asked})"
+
+
+def _checksum(manifest: Manifest) -> str:
+    return _digest(json.dumps(manifest, sort_keys=True).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -1,12 +1,16 @@
-"""Keeps pairs in memory: a table that grows as measures appear, and the bounded memo of such tables."""
+"""Keeps pairs in memory: a table that grows as measures appear, the bounded memo of such tables, and what is free."""
 
 from __future__ import annotations
 
+import math
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +18,17 @@ from numpy.typing import NDArray
 from .._typing import AnyArray, IndexArray
 from ..core.status import PENDING
 from ..divergences import Tile
+from ..exceptions import InvalidParameterError
 
 #: What is kept of a pair, in the order of writing: the status last, so that no pair is finished without its value. The
 #: estimated error only of divergences that have one.
 DTYPES: dict[str, Any] = {"values": np.float64, "error": np.float64, "status": np.uint8}
+
+
+#: Rows that are copied at a time.
+BAND = 1024
+#: Matrices of fewer bytes are made without a look at the memory that is free.
+SMALL = 1 << 26
 
 
 def kept(with_error: bool) -> dict[str, Any]:
@@ -34,6 +45,8 @@ class MemoryKeeper:
 
     #: Whether everybody else who wants these pairs waits while they are computed.
     exclusive = False
+    #: Whether the pairs are read once: then the table itself is handed out.
+    temporary = True
 
     def __init__(self, n_left: int, n_right: int, symmetric: bool, with_error: bool) -> None:
         self.symmetric = symmetric
@@ -84,7 +97,7 @@ class MemoryKeeper:
 
     def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_]:
         """Return which pairs of slots are not computed yet."""
-        return np.asarray(_block(self.arrays["status"], left, right) == PENDING)
+        return np.asarray(_block(self.arrays["status"], left, right, copy=False) == PENDING)
 
     def put(self, left: IndexArray, right: IndexArray, tile: Tile) -> None:
         """Keep finished pairs of slots; called from any thread."""
@@ -97,9 +110,9 @@ class MemoryKeeper:
                     array[mirrored] = block.T
 
     def read(self, left: IndexArray, right: IndexArray) -> Tile:
-        """Return fresh arrays of the pairs of slots."""
+        """Return arrays of the pairs of slots, which the caller may write to."""
         blocks = {
-            name: _block(array, left, right)
+            name: _block(array, left, right, copy=not self.temporary)
             for name, array in self.arrays.items()
             if name != "status" or not self.complete()
         }
@@ -136,20 +149,28 @@ class MemoryKeeper:
         return {name: np.empty((n, m), dtype) for name, dtype in self._dtypes.items()}
 
 
-def _block(array: Any, left: IndexArray, right: IndexArray) -> Any:
-    """Return a fresh array of the block left x right."""
+def _block(array: AnyArray, left: IndexArray, right: IndexArray, copy: bool) -> AnyArray:
+    """Return the block left x right: a fresh array, or without ``copy`` a part of ``array`` where it is one."""
     if all(len(slots) and (np.diff(slots) == 1).all() for slots in (left, right)):
-        return np.array(array[left[0] : left[-1] + 1, right[0] : right[-1] + 1])
-    return np.asarray(array).take(left, axis=0).take(right, axis=1)  # five times as fast as array[np.ix_(left, right)]
+        part = array[left[0] : left[-1] + 1, right[0] : right[-1] + 1]
+        return part.copy() if copy else part
+    block = np.empty((len(left), len(right)), dtype=array.dtype)
+    for start in range(0, len(left), BAND):  # five times as fast as array[np.ix_(left, right)]
+        block[start : start + BAND] = array.take(left[start : start + BAND], axis=0).take(right, axis=1)
+    return block
 
 
 class Memo:
-    """Keepers by (divergence, root, root), the least recently used dropped over ``limit`` bytes."""
+    """Keepers by (divergence, root, root), the least recently used dropped over ``limit`` bytes.
+
+    One takes half of them at most: beside a large table there must be room for the matrix that is returned.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._keepers: OrderedDict[Hashable, MemoryKeeper] = OrderedDict()
         self._lock = threading.Lock()
+        _memos.add(self)
 
     @property
     def nbytes(self) -> int:
@@ -161,8 +182,9 @@ class Memo:
         with self._lock:
             keeper = self._keepers.get(key, fresh)
             need = keeper.nbytes_with(left, right)
-            if need > self.limit:
+            if 2 * need > self.limit:
                 return fresh
+            keeper.temporary = False
             self._keepers[key] = keeper
             self._keepers.move_to_end(key)
             others = self.nbytes - keeper.nbytes
@@ -175,3 +197,61 @@ class Memo:
         """Forget everything."""
         with self._lock:
             self._keepers.clear()
+
+
+_memos: WeakSet[Memo] = WeakSet()
+
+
+def _after_fork() -> None:
+    """Forget, in a forked child, the tables that threads of its parent were filling: they do not go on here."""
+    for memo in list(_memos):
+        memo._lock = threading.Lock()
+        for key, keeper in list(memo._keepers.items()):
+            if keeper._lock.acquire(blocking=False):
+                keeper._lock.release()
+            else:
+                del memo._keepers[key]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def refuse_too_large(keeper: MemoryKeeper, left: IndexArray, right: IndexArray) -> None:
+    """Refuse, before anything is computed, a matrix for which there is no memory."""
+    need = keeper.pair_bytes * len(left) * len(right)
+    if need <= SMALL:
+        return
+    need += 0 if keeper.temporary else keeper.nbytes_with(left, right) - keeper.nbytes
+    free = available_memory()
+    if need > free:
+        raise InvalidParameterError(
+            f"the distances of {len(left):,} x {len(right):,} measures take {need / 2**30:,.1f} GiB of memory; "
+            f"{max(free, 0) / 2**30:,.1f} GiB are free. Keep them on disk, Engine(store='d.zarr'), or take fewer."
+        )
+
+
+def available_memory() -> float:
+    """Return how many bytes this process may still take: of the machine, its control group, its own limit."""
+    free = [math.inf]
+    with suppress(OSError, ValueError, AttributeError):
+        free.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError, KeyError):
+        machine = _numbers(Path("/proc/meminfo"))
+        free.append(1024 * (machine["MemAvailable:"] + machine["SwapFree:"]))
+    for limit, used in (("memory.max", "anon"), ("memory/memory.limit_in_bytes", "total_rss")):
+        with suppress(OSError, ValueError, KeyError):  # "max" is no number; caches of files make room
+            file = Path("/sys/fs/cgroup", limit)
+            free.append(int(file.read_text()) - _numbers(file.with_name("memory.stat"))[used])
+    with suppress(OSError, ValueError, ImportError):
+        import resource
+
+        limit_here, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit_here != resource.RLIM_INFINITY:
+            free.append(limit_here - int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize())
+    return min(free)
+
+
+def _numbers(file: Path) -> dict[str, int]:
+    """Return the lines "name number ..." of a file of the kernel."""
+    return {name: int(number) for name, number, *_ in map(str.split, file.read_text().splitlines())}

@@ -1,18 +1,21 @@
-"""``pairwise``: the distances between all measures of two collections."""
+"""``pairwise``: the distances between all measures of two collections; ``precompute``: for other processes too."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, cast, overload
 
+import numpy as np
+
 from .._typing import FloatArray
-from ..divergences import Divergence
+from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError
-from ..measures import as_measures
+from ..measures import Measures, as_measures
 from ._engine import DEFAULT, Engine, Info
 from ._scale import Scale
+from ._shared import publish
 from ._stored import StoredDistances
 
-__all__ = ["pairwise", "require_divergence"]
+__all__ = ["pairwise", "precompute"]
 
 
 @overload
@@ -68,7 +71,7 @@ def pairwise(
         raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
-    divergence = require_divergence(divergence)
+    divergence = _require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
     values, info = (engine or DEFAULT).evaluate(divergence, left, right)
@@ -80,7 +83,47 @@ def pairwise(
     return (distances, info) if return_info else distances
 
 
-def require_divergence(divergence: Any) -> Divergence:
+def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> Measures:
+    """Compute all distances of a collection now, for this process and the ones it starts.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes
+    divergence : Divergence
+        Which distance.
+    engine : Engine, optional
+        How to compute it. What it remembers already is not computed again.
+
+    Returns
+    -------
+    Measures
+        X itself, to be passed on.
+
+    Notes
+    -----
+    Not needed for searches with ``n_jobs``: their processes share what they compute. It is for distances that
+    were computed before the search, for a look at them or for a median, and that the processes should know too.
+    Distances are kept in a memory-mapped file in the system's temporary folder until the end of this process.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences, pairwise, precompute
+    >>> X = precompute(Measures.from_samples([[0.0], [1.0], [4.0]]), divergences.Wasserstein())
+    >>> pairwise(X, divergence=divergences.Wasserstein(), return_info=True)[1].n_evaluated
+    0
+    """
+    _require_divergence(divergence)
+    if engine is not None and engine.store is not None:
+        raise InvalidParameterError(
+            "`engine` has a store, whose distances every process can read: pairwise(X, ...) fills it."
+        )
+    measures = as_measures(X, "X")
+    values, info = (engine or DEFAULT).evaluate(divergence, measures, measures)
+    publish(divergence, measures, Tile(values, np.asarray(info.status), cast(Any, info.error)))
+    return measures
+
+
+def _require_divergence(divergence: Any) -> Divergence:
     """Return a divergence, and refuse what is none."""
     if isinstance(divergence, Divergence):
         return divergence

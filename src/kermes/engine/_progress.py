@@ -11,19 +11,9 @@ PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Count finished work; show a bar on stderr after a second of work.
+    """Count finished work of ``total`` things; show a bar on stderr after ``patience`` seconds, a second by default.
 
-    Parameters
-    ----------
-    total : int
-        Things to do.
-    show : 'auto', True or False
-        'auto' shows the bar on a terminal only.
-    title : str
-    unit : str
-        What the things are called.
-    patience : float, optional
-        Seconds of work without a bar.
+    ``show`` is True, False, or 'auto' for a bar on terminals only.
     """
 
     def __init__(
@@ -56,7 +46,8 @@ class Progress:
             if self._bar is None and self._show and time.perf_counter() - self._started > self._patience:
                 self._open()
             if self._bar is not None:
-                self._bar.update(self._task, completed=self._done)
+                rate = self._done / (time.perf_counter() - self._started)
+                self._bar.update(self._task, completed=self._done, rate=rate)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -72,24 +63,10 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn(self._unit),
-            _rate_column(),
+            TextColumn("{task.fields[rate]:,.0f}/s", style="progress.data.speed"),
             TimeRemainingColumn(),
             console=console,
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(self._title, total=self._total, completed=self._done)
-
-
-def _rate_column() -> Any:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Things per second."""
-
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
-
-    return Rate()
+        self._task = self._bar.add_task(self._title, total=self._total, completed=self._done, rate=0.0)

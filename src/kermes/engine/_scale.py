@@ -30,11 +30,11 @@ class Scale(NamedTuple):
         rows: IndexArray | None = None,
         cols: IndexArray | None = None,
     ) -> FloatArray:
-        """Return d, or d**2, from d**power; ``rows`` and ``cols`` say which measures the values are of."""
+        """Return d, or d**2, in place of d**power; ``rows`` and ``cols`` say which measures the values are of."""
         exponent = (2.0 if squared else 1.0) / self.power
         if not self.signed:
-            values = np.maximum(values, 0.0)  # rounding
-        elif exponent != 1.0 and (values < 0).any():
+            np.maximum(values, 0.0, out=values)  # rounding
+        elif exponent != 1.0 and values.size and values.min() < 0:
             i, j = np.argwhere(values < 0)[0]
             x, y = (i if rows is None else rows[i]), (j if cols is None else cols[j])
             as_it_is = f"; squared={self.power == 2.0} returns it as it is" if self.power in (1.0, 2.0) else ""
@@ -42,6 +42,6 @@ class Scale(NamedTuple):
                 f"{self.name} is negative, {values[i, j]:.3g}, for `X[{x}]` and `Y[{y}]`, which no distance is. Use "
                 f"another value or parameter of the divergence{as_it_is}."
             )
-        if exponent == 1.0:
-            return values
-        return np.sqrt(values) if exponent == 0.5 else values**exponent
+        if exponent != 1.0:
+            values **= exponent  # for 0.5 and 2 the square root and the square, correctly rounded
+        return values

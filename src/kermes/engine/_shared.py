@@ -1,6 +1,6 @@
 """Keeps pairs in memory-mapped files: what one process computed, those with the same data read.
 
-Measures that were sent to another process carry their :class:`~kermes.measures._origin.Origin`: which rows of which
+Measures that were sent to another process carry their :class:`~kermes.measures._packed.Origin`: which rows of which
 collection of which process they are. Under that name engines keep their pairs in files, in a folder that belongs to
 the process which has the collection. So searches with ``n_jobs`` compute each pair once in all. Files are locked while
 pairs are computed; the folder is made by the first engine that needs it and removed when its process ends.
@@ -27,7 +27,7 @@ from .._typing import AnyArray, IndexArray
 from ..divergences import Divergence, Tile
 from ..exceptions import StoreError
 from ..measures import Measures
-from ..measures._origin import Origin, own_process
+from ..measures._packed import Origin, own_process
 from ._identity import describe
 from ._memory import MemoryKeeper
 
@@ -99,6 +99,7 @@ class SharedKeeper(MemoryKeeper):
     """
 
     exclusive = True
+    temporary = False
 
     def __init__(self, folder: Path, origin: Origin, with_error: bool) -> None:
         super().__init__(origin.size, origin.size, True, with_error)
@@ -112,9 +113,12 @@ class SharedKeeper(MemoryKeeper):
         self._folder.parent.mkdir(mode=0o700, exist_ok=True)
         self._folder.mkdir(exist_ok=True)
         with open(self._folder / "lock", "ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
-            self._load()
-            yield
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                self._load()
+                yield
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open too
 
     def slots(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
         """Return the slots of measures of this process, with room for those that are new."""

@@ -8,6 +8,8 @@ A store is one Zarr group, a folder::
     error          the estimated error of each value, in the same chunks, if the divergence has one
     marks          one line per batch: finished, checksum, entries without convergence
 
+The manifest has a checksum, and holds those of the descriptions of the arrays.
+
 A batch (a chunk, or a row of chunks) is written first and marked afterwards, each file under another name that is
 then renamed. Killed at any moment, a store holds whole batches, and at worst one that is not marked, which is
 computed again. Checksums show what a disk or a crash of the machine did.
@@ -15,11 +17,13 @@ computed again. Checksums show what a disk or a crash of the machine did.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import uuid
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -99,47 +103,23 @@ class StoreKeeper:
         self.writable = writable
         if self.path.is_file():
             raise StoreError(f"`store` must be a folder; {path} is a file. Use another path.")
-        try:
-            self._group = _zarr().open_group(_local(self.path), mode="r+" if writable else "r")
-            self.manifest: dict[str, Any] = dict(self._group.attrs["kermes"])
-        except (FileNotFoundError, KeyError) as error:
-            raise StoreError(f"`{path}` is not a store of distances written by kermes ({error!r}).") from None
-        _manifest.refuse_format(self.manifest, self.path)
+        self.manifest = _manifest.read(self.path)
+        self.shape: tuple[int, int] = tuple(self.manifest["shape"])
+        self.symmetric: bool = self.manifest["symmetric"]  # then only the upper triangle is stored
+        self.has_error: bool = self.manifest["error"]
+        self.side: int = self.manifest["chunk"]
+        self.scale = Scale(*self.manifest["scale"])
         self._verified: set[int] = set()  # batches whose checksum was compared when they were first read
         self._final: list[Mark] | None = None  # the marks, once all batches are there
-        self._arrays = {name: self._group[name] for name in kept(self.has_error)}
-        self._marks = self._group["marks"]
+        try:
+            group = _zarr().open_group(_local(self.path), mode="r+" if writable else "r")
+            self._arrays = {name: group[name] for name in kept(self.has_error)}
+            self._marks = group["marks"]
+        except (ValueError, LookupError, TypeError, FileNotFoundError) as error:
+            raise _manifest.damaged(self.path / _manifest.FILE) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StoreKeeper, (self.path, self.writable)
-
-    # -- the layout -----------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Measures of X and of Y."""
-        n, m = self.manifest["shape"]
-        return n, m
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether X and Y are the same, and only the upper triangle is stored."""
-        return bool(self.manifest["symmetric"])
-
-    @property
-    def has_error(self) -> bool:
-        """Whether estimated errors are kept."""
-        return bool(self.manifest.get("error", False))
-
-    @property
-    def side(self) -> int:
-        """Side of the chunks."""
-        return int(self.manifest["chunk"])
-
-    @property
-    def scale(self) -> Scale:
-        """What turns the stored values into distances."""
-        return Scale(*self.manifest["scale"])
 
     @cached_property
     def batches(self) -> list[_tiling.Batch]:
@@ -154,12 +134,13 @@ class StoreKeeper:
 
     def put(self, block: _tiling.Block, tile: Tile) -> None:
         """Write a batch, then mark it."""
-        place, written = _place(block), {}
-        for name, array in self._arrays.items():
-            written[name] = _converted(getattr(tile, name), array.dtype)
-            array[place] = written[name]  # chunks of `status` without incident are not written
-        mark = Mark(1, _checksum(written), self._n_unconverged(block, written["status"]))
-        self._marks[self._numbers[_corner(block)]] = mark
+        written = {name: _converted(getattr(tile, name), array.dtype) for name, array in self._arrays.items()}
+        n_unconverged = self._n_unconverged(block, written["status"])
+        mark = Mark(1, _checksum(written, n_unconverged), n_unconverged)
+        with _reported(self.path):
+            for name, array in self._arrays.items():
+                array[_place(block)] = written[name]  # chunks of `status` without incident are not written
+            self._marks[self._numbers[_corner(block)]] = mark
 
     def done(self, block: _tiling.Block) -> bool:
         """Whether a batch is marked as finished."""
@@ -245,7 +226,8 @@ class StoreKeeper:
     def _intact(self, block: _tiling.Block, mark: Mark) -> bool:
         place = _place(block)
         try:
-            return _checksum({name: array[place] for name, array in self._arrays.items()}) == mark.checksum
+            there = {name: array[place] for name, array in self._arrays.items()}
+            return _checksum(there, mark.n_unconverged) == mark.checksum
         except Exception:  # a file cut short: whatever Zarr makes of it
             return False
 
@@ -267,10 +249,13 @@ class StoreKeeper:
     def create(
         cls, store: Store, divergence: Divergence, X: Measures, Y: Measures, tile: tuple[int, int]
     ) -> StoreKeeper:
-        """Return a new store."""
+        """Return a new store, or the one that another process has made of these distances in the meantime."""
         manifest = _manifest.contents(store.dtype, divergence, X, Y) | _manifest.layout(tile, len(X), len(Y))
-        _create(Path(store.path), manifest)
-        return cls(store.path, writable=True)
+        with _reported(Path(store.path)):
+            _create(Path(store.path), manifest)
+        keeper = cls.find(store, True, divergence, X, Y)
+        assert keeper is not None
+        return keeper
 
     def warn_of_versions(self) -> None:
         """Warn that chunks of two versions will lie side by side."""
@@ -296,7 +281,7 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     draft.parent.mkdir(parents=True, exist_ok=True)
     try:
-        group = _zarr().create_group(_local(draft), attributes={"kermes": manifest})
+        group = _zarr().create_group(_local(draft))
         # Values hardly compress, and reading is faster without. Chunks that equal `fill_value` are not written.
         layout = {"shape": tuple(manifest["shape"]), "chunks": (manifest["chunk"],) * 2, "compressors": None}
         attributes = {"content": "d**power", "power": manifest["scale"][0], "upper_triangle": manifest["symmetric"]}
@@ -308,12 +293,16 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
             "marks", shape=(len(_batches(manifest)), 3), chunks=(1, 3), dtype="uint64", fill_value=0, compressors=None,
             chunk_key_encoding={"name": "v2", "separator": "."},  # one folder for all marks
         )  # fmt: skip
-        if path.is_dir():  # an empty one
-            path.rmdir()
-        os.rename(draft, path)
-    except BaseException:
+        group.attrs["kermes"] = _manifest.sealed(manifest, draft)
+        with contextlib.suppress(OSError):
+            path.rmdir()  # an empty folder
+        try:
+            os.rename(draft, path)
+        except OSError:
+            if not (path / _manifest.FILE).exists():  # another process was first
+                raise
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
 
 
 def _corner(block: _tiling.Block) -> tuple[int, int]:
@@ -335,16 +324,28 @@ def _converted(values: AnyArray, dtype: Any) -> AnyArray:
     return converted
 
 
-def _checksum(arrays: dict[str, AnyArray]) -> int:
-    digest = hashlib.blake2b(digest_size=8)
+def _checksum(arrays: dict[str, AnyArray], n_unconverged: int) -> int:
+    digest = hashlib.blake2b(str(n_unconverged).encode(), digest_size=8)
     for name in ("values", "status", "error"):
         if name in arrays:
             digest.update(np.ascontiguousarray(arrays[name]).data)
     return int.from_bytes(digest.digest(), "little")
 
 
+@contextlib.contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn what the disk refuses into an error that says how to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"`store` {path} cannot be written: {error.strerror or error}. What was finished is kept: free space or "
+            "give the right to write there, then continue with the same data and divergence (--resume)."
+        ) from error
+
+
 def _local(path: Path) -> Any:
-    """Return the folder as Zarr takes it: a string with "::" would be an address."""
+    """Return a folder as Zarr takes it; of a string it would read '::' as a chain of stores."""
     return _zarr().storage.LocalStore(path)
 
 

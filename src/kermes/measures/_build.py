@@ -7,6 +7,7 @@ the rule and the remedy. Atoms of weight zero are dropped; nothing else is chang
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,10 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
     if bins.ndim != 2 or len(bins) != values.shape[1]:
         raise InvalidMeasureError(
             f"`support` must have shape ({values.shape[1]},) or ({values.shape[1]}, d), one point for each of "
-            f"the {values.shape[1]} bins; got {np.shape(support)}."
-            + (
-                " Of bin edges take the middles: (edges[1:] + edges[:-1]) / 2."
-                if len(bins) == values.shape[1] + 1
-                else ""
-            )
+            f"the {values.shape[1]} bins; got {np.shape(support)}. Of bin edges take the middles: "
+            "(edges[1:] + edges[:-1]) / 2."
         )
-    if not np.isfinite(bins).all():
-        bad = int(np.flatnonzero(~np.isfinite(bins).all(axis=1))[0])
+    for bad in _not_finite(bins)[:1]:
         raise InvalidMeasureError(f"point {bad} of `support` is not finite; give every bin a finite position.")
     _refuse_repeated(bins)
     return _pack_dense(values, Support(np.ascontiguousarray(bins)), "histogram")
@@ -76,7 +72,7 @@ def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacin
     step = _spacing(spacing, height, width)
     values = grey.reshape(n, height * width)
     if threshold is not None:
-        _refuse_bad_weights(values, "image", lambda flat: flat // values.shape[1])
+        _refuse_bad_weights(values, lambda flat: f"image {flat // values.shape[1]}")
         values = np.where(values > threshold, values, 0.0)
         blank = np.flatnonzero(~values.any(axis=1))
         if len(blank):
@@ -92,8 +88,7 @@ def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacin
 
 def from_points(points: FloatArray) -> Packed:
     """Pack the rows of a 2-D array as Dirac masses."""
-    if not np.isfinite(points).all():
-        bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+    for bad in _not_finite(points)[:1]:
         raise InvalidMeasureError(
             f"row {bad} of `X` contains NaN or infinity; coordinates must be finite. Drop or impute it."
         )
@@ -112,15 +107,16 @@ def pack(
 ) -> Packed:
     """Check packed arrays, drop atoms of weight zero, and wrap them. ``what`` names a row in errors."""
     owner = ragged.owners(offsets)
-    names = _namer(what, keys)
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if len(bad):
-        atom = bad[0]
+
+    def name(i: Any) -> str:
+        return f"{what} {i}" if keys is None else f"{what} {i} ({keys[i]!s})"
+
+    for atom in _not_finite(points)[:1]:
         raise InvalidMeasureError(
-            f"{names(owner[atom])} has a point with NaN or infinite coordinates, {points[atom]}; coordinates "
+            f"{name(owner[atom])} has a point with NaN or infinite coordinates, {points[atom]}; coordinates "
             "must be finite. Drop or impute that point."
         )
-    _refuse_bad_weights(weights, what, lambda atom: owner[atom], names)
+    _refuse_bad_weights(weights, lambda atom: name(owner[atom]))
     keep = weights > 0
     if not keep.all():
         points, weights = points[keep], weights[keep]
@@ -129,14 +125,14 @@ def pack(
     empty = np.flatnonzero(np.diff(offsets) == 0)
     if len(empty):
         raise InvalidMeasureError(
-            f"{names(empty[0])} has no mass ({len(empty)} such in all); every measure needs at least one "
+            f"{name(empty[0])} has no mass ({len(empty)} such in all); every measure needs at least one "
             "atom of positive weight. Remove the empty rows first."
         )
     with np.errstate(over="ignore"):
         heavy = np.flatnonzero(~np.isfinite(ragged.segment_sums(weights, offsets)))
     if len(heavy):
         raise InvalidMeasureError(
-            f"{names(heavy[0])} has an infinite mass; its weights add up to more than 1e308. Scale them."
+            f"{name(heavy[0])} has an infinite mass; its weights add up to more than 1e308. Scale them."
         )
     return Packed(
         np.array(points, dtype=np.float64, order="C"),
@@ -182,19 +178,13 @@ def merge_repeated(packed: Packed) -> Packed:
     weights = np.bincount(inverse.ravel(), weights=packed.weights)
     order = np.argsort(first)
     kept = first[order]
-    return Packed(
-        packed.points[kept],
-        np.asarray(weights[order], dtype=np.float64),
-        ragged.offsets_of(np.bincount(owner[kept], minlength=len(packed))),
-        packed.support,
-        None if packed.atoms is None else packed.atoms[kept],
-        packed.keys,
-    )
+    offsets = ragged.offsets_of(np.bincount(owner[kept], minlength=len(packed)))
+    return replace(packed.part(kept, offsets), weights=np.asarray(weights[order], dtype=np.float64))
 
 
 def _pack_dense(values: FloatArray, support: Support, what: str) -> Packed:
     """Pack the positive entries of (n, m) values over the m points of ``support``."""
-    _refuse_bad_weights(values, what, lambda flat: flat // values.shape[1])
+    _refuse_bad_weights(values, lambda flat: f"{what} {flat // values.shape[1]}")
     row, atoms = np.nonzero(values)
     offsets = ragged.offsets_of(np.bincount(row, minlength=len(values)))
     return pack(support.points[atoms], values[row, atoms], offsets, support, atoms, what=what)
@@ -255,38 +245,33 @@ def _as_sequence(values: Any, name: str) -> Sequence[Any]:
     return list(values)
 
 
-def _refuse_bad_weights(values: FloatArray, what: str, row_of: Any, names: Any = None) -> None:
-    names = names or _namer(what, None)
+def _not_finite(points: FloatArray) -> IndexArray:
+    return np.flatnonzero(~np.isfinite(points).all(axis=1))
+
+
+def _refuse_bad_weights(values: FloatArray, owner: Callable[[int], str]) -> None:
+    """Refuse weights that are not finite or negative; ``owner`` names the measure of an entry."""
     flat = values.ravel()
-    bad = np.flatnonzero(~np.isfinite(flat))
-    if len(bad):
+    for bad in np.flatnonzero(~np.isfinite(flat))[:1]:
         raise InvalidMeasureError(
-            f"{names(row_of(bad[0]))} has a weight that is NaN or infinite; weights must be finite. "
+            f"{owner(bad)} has a weight that is NaN or infinite; weights must be finite. "
             "Replace missing weights by 0 to drop the atom."
         )
-    bad = np.flatnonzero(flat < 0)
-    if len(bad):
+    for bad in np.flatnonzero(flat < 0)[:1]:
         raise InvalidMeasureError(
-            f"{names(row_of(bad[0]))} has the negative weight {flat[bad[0]]:g}; weights must be >= 0. "
+            f"{owner(bad)} has the negative weight {flat[bad]:g}; weights must be >= 0. "
             "Clip or shift the values if a negative mass has no meaning."
         )
 
 
 def _refuse_repeated(bins: FloatArray) -> None:
     _, first, inverse = np.unique(bins, axis=0, return_index=True, return_inverse=True)
-    repeated = np.flatnonzero(first[inverse.ravel()] != np.arange(len(bins)))
-    if len(repeated):
-        bad = int(repeated[0])
+    original = first[inverse.ravel()]
+    for bad in np.flatnonzero(original != np.arange(len(bins)))[:1]:
         raise InvalidMeasureError(
-            f"points {first[inverse.ravel()[bad]]} and {bad} of `support` coincide; bins must be distinct. "
+            f"points {original[bad]} and {bad} of `support` coincide; bins must be distinct. "
             "Add the columns of equal bins."
         )
-
-
-def _namer(what: str, keys: AnyArray | None) -> Any:
-    if keys is None:
-        return lambda i: f"{what} {i}"
-    return lambda i: f"{what} {i} ({keys[i]!s})"
 
 
 def _spacing(spacing: str | float, height: int, width: int) -> float:

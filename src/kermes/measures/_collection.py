@@ -306,8 +306,7 @@ class Measures:
         """
         n = integer(n, "n", low=1)
         seed = integer(seed, "seed", low=0)
-        packed = self._packed
-        merged = _build.merge_repeated(packed)
+        merged = _build.merge_repeated(self._packed)
         keep = np.ones(len(merged.weights), dtype=bool)
         for i, row in enumerate(self.rows):
             start, stop = merged.offsets[i], merged.offsets[i + 1]
@@ -315,16 +314,7 @@ class Measures:
                 drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
                 keep[start:stop] = False
                 keep[start + drawn] = True
-        return Measures(
-            Packed(
-                merged.points[keep],
-                merged.weights[keep],
-                ragged.compress(keep, merged.offsets),
-                merged.support,
-                None if merged.atoms is None else merged.atoms[keep],
-                merged.keys,
-            )
-        )
+        return Measures(merged.part(keep, ragged.compress(keep, merged.offsets)))
 
     def map_points(self, function: Callable[[FloatArray], Any]) -> Measures:
         """Return the measures with every atom at ``function(points)``, and the same weights.

@@ -1,8 +1,10 @@
-"""The stored form of a collection: three packed arrays and what is known about the support."""
+"""The stored form of a collection: three packed arrays, its support, and its name across processes."""
 
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
+import os
 import uuid
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -13,7 +15,39 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
-from ._origin import Origin, own_process
+
+_own_process: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Which ``rows`` of which ``root`` collection of ``size`` measures, of which ``process``, measures are.
+
+    Names only, which identify measures wherever they are sent: what processes share by them is the engine's business.
+    """
+
+    process: str
+    root: str
+    size: int
+    rows: IndexArray
+
+    def take(self, rows: IndexArray) -> Origin:
+        """Return the origin of some of the measures."""
+        return replace(self, rows=self.rows[rows])
+
+
+def own_process() -> str | None:
+    """Return the name of this process, which starts with its number.
+
+    None in a process that another one started: it may end without the chance to remove anything, so that nothing is
+    kept under its name.
+    """
+    global _own_process
+    if multiprocessing.parent_process() is not None:
+        return None
+    if _own_process is None:
+        _own_process = f"{os.getpid()}-{uuid.uuid4().hex}"
+    return _own_process
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,11 +165,9 @@ class Packed:
     def take(self, rows: IndexArray) -> Packed:
         """Return the measures ``rows`` as packed arrays of their own."""
         index, offsets = ragged.gather_index(self.offsets, rows)
-        return Packed(
-            self.points[index],
-            self.weights[index],
-            offsets,
-            self.support,
-            None if self.atoms is None else self.atoms[index],
-            None if self.keys is None else self.keys[rows],
-        )
+        return replace(self.part(index, offsets), keys=None if self.keys is None else self.keys[rows])
+
+    def part(self, index: AnyArray, offsets: IndexArray) -> Packed:
+        """Return the atoms ``index`` (a mask, or numbers), which ``offsets`` give to as many measures."""
+        atoms = None if self.atoms is None else self.atoms[index]
+        return replace(self, points=self.points[index], weights=self.weights[index], offsets=offsets, atoms=atoms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -173,5 +174,5 @@ def _read(path: Path) -> Slices | None:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return Slices(file["images"], file["noisy"], file["scan"], file["level"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
