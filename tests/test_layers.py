@@ -76,7 +76,7 @@ EDGES = {
         "measures",
     },
     "kernels": {"_frozen", "core", "divergences", "engine", "ground", "measures"},
-    "measures": {"core"},
+    "measures": {"_atomic", "core"},
     "optimization": {"_linalg", "_scales", "divergences", "engine", "estimators", "ground", "kernels", "measures"},
     "plot": {"clustering", "core", "definiteness", "estimators", "ground", "inspection", "measures"},
 }

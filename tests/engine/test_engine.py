@@ -110,12 +110,13 @@ def test_memo_is_bounded_and_can_be_off():
     X = line(30)
     off = Engine(memo=False)
     assert evaluated(off, X) == evaluated(off, X) == 435
-    small = Engine(memo=9 * 30 * 30 - 1)
-    assert evaluated(small, X) == evaluated(small, X) == 435  # too large to keep
+    small = Engine(memo=2 * 9 * 30 * 30 - 1)
+    assert evaluated(small, X) == evaluated(small, X) == 435  # too large to keep: over half of it
     assert evaluated(small, X[:25]) == 300
     assert evaluated(small, X[:25]) == 0
-    assert evaluated(small, X[:25], divergence=Probe(bad=-3.0)) == 300  # drops the other
-    assert small._memo.nbytes <= 9 * 30 * 30
+    for bad in (-3.0, -4.0, -5.0):  # the last one drops the first
+        assert evaluated(small, X[:25], divergence=Probe(bad=bad)) == 300
+        assert small._memo.nbytes <= 2 * 9 * 30 * 30
     assert evaluated(small, X[:25]) == 300
 
 

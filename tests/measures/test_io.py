@@ -61,3 +61,97 @@ def test_other_files_are_refused(tmp_path):
 def test_a_missing_file_says_so(tmp_path):
     with pytest.raises(FileNotFoundError):
         Measures.load(tmp_path / "nothing.npz")
+
+
+IMAGES = {
+    "kermes_format": 1, "points": np.array([[0.0, 0.5], [0.5, 0.0]]), "weights": np.ones(2),
+    "offsets": np.array([0, 1, 2]), "atoms": np.array([1, 2]),
+    "support": np.array([[0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.5, 0.5]]),
+    "grid": np.array([2, 2]), "spacing": np.array(0.5), "keys": np.array(["a", "b"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"atoms": np.array([1, 4])},
+        {"atoms": np.array([1, -2])},
+        {"atoms": np.array([1, 2**40])},
+        {"atoms": np.array([1.0, 2.0])},
+        {"atoms": np.array([2, 1])},
+        {"atoms": np.array([1])},
+        {"atoms": None},
+        {"support": None},
+        {"support": IMAGES["support"] * (1 + 0j)},
+        {"support": np.array([[0.0, np.nan], *IMAGES["support"][1:]])},
+        {"support": IMAGES["support"][:3]},
+        {"support": IMAGES["support"].ravel()},
+        {"grid": None},
+        {"grid": np.array([2, 3])},
+        {"grid": np.array([4, 1])},
+        {"grid": np.array([-2, -2])},
+        {"grid": np.array([2**40, 2**40])},
+        {"grid": np.array([2, 2, 1])},
+        {"spacing": np.array(0.25)},
+        {"spacing": np.array(np.inf)},
+        {"spacing": np.array(-0.5)},
+        {"spacing": np.array("a")},
+        {"spacing": None},
+        {"keys": np.array(["a"])},
+        {"keys": np.array([["a", "b"]])},
+        {"keys": np.array([1j, 2j])},
+        {"points": IMAGES["points"] * (1 + 0j)},
+        {"weights": np.ones(2, dtype=complex)},
+        {"weights": np.array(["1", "1"])},
+        {"offsets": np.array([0.0, 1.0, 2.0])},
+        {"offsets": np.array([0, 3, 2])},
+        {"offsets": np.array(2)},
+        {"kermes_format": np.array("one")},
+    ],
+)
+def test_what_does_not_fit_the_support_is_refused(change, tmp_path):
+    """Atom numbers out of bounds would be read by compiled code, another grid would change distances."""
+    path = tmp_path / "x.npz"
+    np.savez(path, **IMAGES)
+    assert Measures.load(path).support.shape == (2, 2)
+    np.savez(path, **{name: value for name, value in {**IMAGES, **change}.items() if value is not None})
+    with pytest.raises(InvalidMeasureError, match=r"x\.npz' is damaged: its arrays do not fit together"):
+        Measures.load(path)
+
+
+def test_repeated_bins_of_a_file_are_refused(tmp_path):
+    change = {"support": np.array([[0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.0, 0.0]]), "grid": np.array([0, 0])}
+    np.savez(tmp_path / "x.npz", **{**IMAGES, **change})
+    with pytest.raises(InvalidMeasureError, match="points 0 and 3 of `support` coincide"):
+        Measures.load(tmp_path / "x.npz")
+
+
+def test_a_damaged_file_never_loads_as_other_measures(tmp_path):
+    path = tmp_path / "x.npz"
+    X = Measures.from_images(np.arange(1.0, 13.0).reshape(2, 2, 3))
+    X.save(path)
+    content, loaded = path.read_bytes(), 0
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        try:
+            loaded += Measures.load(path).fingerprint == X.fingerprint
+        except InvalidMeasureError as error:
+            refused = str(error)
+            loaded += "x.npz" in refused
+    assert loaded == len(content)
+
+
+def test_a_failed_save_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "x.npz"
+    X = Measures.from_samples([[1.0], [2.0]])
+    X.save(path)
+
+    def full(file, **arrays):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(OSError, match="No space left"):
+        X[:1].save(path)
+    assert Measures.load(path).fingerprint == X.fingerprint
+    assert [file.name for file in tmp_path.iterdir()] == ["x.npz"]

@@ -22,8 +22,6 @@ from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
-from ..exceptions import KermesWarning
-
 
 class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]
     """Compiled code with a checksum in front: a flipped bit would be run."""
@@ -63,7 +61,7 @@ def _can_cache() -> bool:
         warnings.warn(
             "there is no folder for compiled code: every process compiles anew, which takes seconds to minutes. Set "
             "NUMBA_CACHE_DIR to a folder that can be written to.",
-            KermesWarning,
+            RuntimeWarning,
             stacklevel=2,
         )
         return False

@@ -55,7 +55,7 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
         )
     for bad in _not_finite(bins)[:1]:
         raise InvalidMeasureError(f"point {bad} of `support` is not finite; give every bin a finite position.")
-    _refuse_repeated(bins)
+    refuse_repeated(bins)
     return _pack_dense(values, Support(np.ascontiguousarray(bins)), "histogram")
 
 
@@ -82,8 +82,7 @@ def from_images(images: ArrayLike, threshold: float | None, binary: bool, spacin
             )
     if binary:
         values = np.where(values > 0, 1.0, values)  # keeps NaN and negative values visible to the check
-    pixels = np.indices((height, width)).reshape(2, -1).T * step
-    return _pack_dense(values, Support(np.ascontiguousarray(pixels), (height, width), step), "image")
+    return _pack_dense(values, Support.grid((height, width), step), "image")
 
 
 def from_points(points: FloatArray) -> Packed:
@@ -264,7 +263,7 @@ def _refuse_bad_weights(values: FloatArray, owner: Callable[[int], str]) -> None
         )
 
 
-def _refuse_repeated(bins: FloatArray) -> None:
+def refuse_repeated(bins: FloatArray) -> None:
     _, first, inverse = np.unique(bins, axis=0, return_index=True, return_inverse=True)
     original = first[inverse.ravel()]
     for bad in np.flatnonzero(original != np.arange(len(bins)))[:1]:

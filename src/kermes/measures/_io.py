@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import zipfile
+import contextlib
+import hashlib
 from os import PathLike, fspath
 
 import numpy as np
 
+from .._atomic import whole
+from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError
-from ._build import pack
+from ._build import pack, refuse_repeated
 from ._packed import Packed, Support
 
-FORMAT = 1
+#: Format 1 has no digest.
+FORMAT = 2
+#: All that a file may hold; anything else in it is not even read.
+NAMES = ("kermes_format", "points", "weights", "offsets", "atoms", "support", "grid", "spacing", "keys", "digest")
 
 
 def save(packed: Packed, path: str | PathLike[str]) -> None:
@@ -31,32 +37,58 @@ def save(packed: Packed, path: str | PathLike[str]) -> None:
         }
     if packed.keys is not None:
         arrays["keys"] = packed.keys
-    with open(path, "wb") as file:  # an open file keeps NumPy from appending a suffix
+    arrays["digest"] = np.array(_digest(packed))
+    with whole(path) as fresh, open(fresh, "wb") as file:  # an open file keeps NumPy from appending a suffix
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def load(path: str | PathLike[str]) -> Packed:
-    """Read what :func:`save` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, ValueError, TypeError, EOFError):  # TypeError: a plain array, no archive
-        arrays = {}
+    """Read what :func:`save` wrote; nothing is taken on trust."""
+    arrays = _read(path)
     if "kermes_format" not in arrays or not {"points", "weights", "offsets"} <= set(arrays):
         raise InvalidMeasureError(f"{fspath(path)!r} is not a file of measures; it must be written by Measures.save.")
-    if int(arrays["kermes_format"]) > FORMAT:
+    number, sound = FORMAT, False
+    with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError):
+        number = int(arrays["kermes_format"])
+        packed = _packed(arrays)
+        sound = packed.is_sound() and (number == 1 or str(arrays["digest"]) == _digest(packed))
+    if number > FORMAT:
         raise InvalidMeasureError(
-            f"{fspath(path)!r} was written by a newer kermes (format {int(arrays['kermes_format'])}, this one "
-            f"reads {FORMAT}). Upgrade kermes."
+            f"{fspath(path)!r} was written by a newer kermes (format {number}; this one reads {FORMAT}). Upgrade it."
         )
+    if not sound:
+        raise InvalidMeasureError(f"{fspath(path)!r} is damaged: its arrays do not fit together. Write it again.")
+    if packed.support is not None:
+        refuse_repeated(packed.support.points)
+    return pack(packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)
+
+
+def _read(path: str | PathLike[str]) -> dict[str, AnyArray]:
+    """Return the arrays of a file that are ours; none if it is no archive, or damaged."""
+    with open(path, "rb") as raw:
+        try:
+            with np.load(raw, allow_pickle=False) as file:
+                return {name: file[name] for name in NAMES if name in file.files}
+        except Exception:  # whatever NumPy, zipfile and zlib make of it
+            return {}
+
+
+def _digest(packed: Packed) -> str:
+    """Return the digest of all that is in a file: one whose directory is damaged may seem to hold less."""
+    keys = b"" if packed.keys is None else packed.keys.tobytes()
+    return hashlib.blake2b(packed.fingerprint.encode() + keys, digest_size=16).hexdigest()
+
+
+def _packed(arrays: dict[str, AnyArray]) -> Packed:
+    """Return the arrays in their types; complex numbers, strings and fractions are a ValueError."""
+    numbers = {
+        name: arrays[name].astype(dtype, casting="same_kind")
+        for name, dtype in (("points", float), ("weights", float), ("offsets", np.int64), ("atoms", np.int64))
+        if name in arrays
+    }
     support = None
     if "support" in arrays:
         height, width = (int(side) for side in arrays["grid"])
         shape = (height, width) if height else None
-        support = Support(arrays["support"], shape, float(arrays["spacing"]))
-    packed = Packed(
-        arrays["points"], arrays["weights"], arrays["offsets"], support, arrays.get("atoms"), arrays.get("keys")
-    )
-    if not packed.is_sound():
-        raise InvalidMeasureError(f"{fspath(path)!r} is damaged: its arrays do not fit together. Write it again.")
-    return pack(packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)
+        support = Support(arrays["support"].astype(float, casting="same_kind"), shape, float(arrays["spacing"]))
+    return Packed(support=support, keys=arrays.get("keys"), **numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import multiprocessing
 import os
 import uuid
@@ -72,6 +73,20 @@ class Support:
         grid = "" if self.shape is None else ", {} x {} pixels".format(*self.shape)
         return f"Support({len(self.points)} points in dimension {self.points.shape[1]}{grid})"
 
+    def is_sound(self, dim: int) -> bool:
+        """Whether these are finite points of dimension ``dim``, and those of the grid if there is one."""
+        points, shape, spacing = self.points, self.shape, self.spacing
+        sound = points.dtype == np.float64 and points.ndim == 2 and points.shape[1] == dim
+        if not sound or shape is None:
+            return sound and bool(np.isfinite(points).all())
+        fits = 0 < spacing < math.inf and len(points) == math.prod(shape)
+        return fits and self.equals(Support.grid(shape, float(spacing)))
+
+    @classmethod
+    def grid(cls, shape: tuple[int, int], spacing: float) -> Support:
+        """Return the pixels of a grid, ``spacing`` apart."""
+        return cls(np.ascontiguousarray(np.indices(shape).reshape(2, -1).T * spacing), shape, spacing)
+
     def equals(self, other: Support) -> bool:
         """Whether both list the same points in the same order."""
         return self is other or np.array_equal(self.points, other.points)
@@ -116,7 +131,11 @@ class Packed:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
         Packed.__init__(self, **{name: value for name, value in state.items() if name != "origin"})
         object.__setattr__(self, "origin", state.get("origin"))
-        if not self.is_sound():
+        try:
+            sound = self.is_sound()
+        except (AttributeError, TypeError, ValueError):  # no arrays at all, no shape of a grid
+            sound = False
+        if not sound:
             raise InvalidMeasureError("stored measures are damaged: their arrays do not fit together.")
 
     def identify(self) -> Origin | None:
@@ -137,14 +156,23 @@ class Packed:
         return renamed
 
     def is_sound(self) -> bool:
-        """Whether the arrays fit together: shapes, offsets and the numbers of atoms."""
-        points, weights, offsets, atoms = self.points, self.weights, self.offsets, self.atoms
-        sound = points.ndim == 2 and weights.shape == (len(points),) and offsets.ndim == 1 and len(offsets) > 1
-        sound = sound and offsets[0] == 0 and offsets[-1] == len(points) and bool((np.diff(offsets) >= 0).all())
-        if not sound or atoms is None or self.support is None:
+        """Whether the arrays are what compiled code relies on: types, shapes, offsets, the support, the names."""
+        points, weights, offsets, atoms, support = self.points, self.weights, self.offsets, self.atoms, self.support
+        keys = np.empty(len(self)) if self.keys is None else self.keys
+        sound = (
+            points.dtype == weights.dtype == np.float64 and offsets.dtype == np.int64
+            and points.ndim == 2 and weights.shape == (len(points),)
+            and offsets.ndim == 1 and len(offsets) > 1 and offsets[0] == 0 and offsets[-1] == len(points)
+            and bool((np.diff(offsets) >= 0).all())
+            and keys.shape == (len(self),) and keys.dtype.kind in "biufUSMm"
+        )  # fmt: skip
+        if not sound or (atoms is None and support is None):
             return sound
-        inside = atoms.shape == weights.shape and atoms.min() >= 0 and atoms.max() < len(self.support.points)
-        return bool(inside) and np.array_equal(self.support.points[atoms], points)
+        if atoms is None or support is None or not support.is_sound(points.shape[1]):
+            return False
+        inside = atoms.dtype == np.int64 and atoms.shape == weights.shape
+        inside = inside and atoms.min() >= 0 and atoms.max() < len(support.points)
+        return bool(inside) and np.array_equal(support.points[atoms], points)
 
     @cached_property
     def fingerprint(self) -> str:
