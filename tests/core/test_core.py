@@ -1,5 +1,8 @@
 import importlib.util
 import itertools
+import os
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -99,3 +102,63 @@ def test_an_edit_of_any_source_drops_all_compiled_code(compiled, edit):
     jit.drop_stale_cache(folder)
     assert not any(file.exists() for file in files)
     assert all(file.exists() for file in others)
+
+
+UNCACHED = """
+import warnings
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    import kermes
+    D = kermes.pairwise([[0.0], [2.0]], divergence=kermes.divergences.Wasserstein())
+print(D[0, 1], [str(item.message) for item in seen if "compiled code" in str(item.message)])
+"""
+
+
+def test_without_a_folder_for_compiled_code_it_is_not_kept(tmp_path):
+    """As where the package is read-only and there is no home folder: Numba finds nothing that can be written to."""
+    (tmp_path / "file").write_text("")
+    place = {
+        "NUMBA_CACHE_DIR": str(tmp_path / "file" / "no"),
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", UNCACHED],
+        env={**os.environ, **place},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    value, messages = done.stdout.split(maxsplit=1)
+    assert float(value) == 2.0
+    assert messages.count("NUMBA_CACHE_DIR") == 1
+
+
+def fresh(path):
+    """Return the function f of a module, as in a new process."""
+    spec = importlib.util.spec_from_file_location("a", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "text"])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_damaged_files_of_compiled_code_are_made_anew(damage, ending, tmp_path, monkeypatch):
+    """A flipped bit of machine code would be run: every file of it has its checksum."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "caches"))
+    source = tmp_path / "a.py"
+    source.write_text("from kermes.core.jit import tile_core\n@tile_core\ndef f(x):\n    return x + 1\n")
+    assert fresh(source)(1) == 2
+    (file,) = tmp_path.rglob(f"*.{ending}")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 8
+    file.write_bytes({"flip": bytes(content), "cut": content[:40], "empty": b"", "text": b"no code"}[damage])
+    f = fresh(source)
+    assert f(1) == 2
+    assert not f.stats.cache_hits
+    f = fresh(source)
+    assert f(1) == 2
+    assert f.stats.cache_hits

@@ -13,7 +13,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
+from kermes.engine import _dask
+from kermes.engine._job import Job
+from kermes.engine._store import StoreKeeper
+from kermes.exceptions import InvalidParameterError, KermesError, NumericalError, StoreError, UnsuitableDataError
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("zarr")
@@ -28,7 +31,7 @@ def two_workers(folder, **environment):
     """Yield the client of two processes on this machine."""
     options = {
         "host": "127.0.0.1",
-        "dashboard_address": None,
+        "dashboard_address": ":0",
         "silence_logs": logging.CRITICAL,
         "local_directory": str(folder),
         "env": environment,
@@ -170,3 +173,83 @@ def test_a_killed_worker_costs_what_it_was_running(client, tmp_path):
     assert_array_equal(np.asarray(D), expected)
     assert all(mark.stat().st_mtime_ns == then for mark, then in written.items())  # none was computed twice
     assert victim not in client.run(os.getpid).values()
+
+
+def test_a_kill_during_warm_up_is_retried(client, monkeypatch, tmp_path):
+    X, real, kills = clouds(30), _dask._warm_up, []
+
+    def killed(*arguments):
+        if not kills:
+            kills.extend(client.run(os.getpid).values())
+            for process in kills:
+                os.kill(process, signal.SIGKILL)
+        return real(*arguments)
+
+    monkeypatch.setattr(_dask, "_warm_up", killed)
+    client.wait_for_workers(2)
+    D = pairwise(X, divergence=MMD, engine=Engine(client, store=tmp_path / "d.zarr", tile=4))
+    assert len(kills) == 2
+    assert not set(kills) & set(client.run(os.getpid).values())
+    assert_array_equal(np.asarray(D), pairwise(X, divergence=MMD, engine=Engine("serial", memo=False, tile=4)))
+
+
+def forge():
+    """Let this worker pretend to run other code."""
+    from kermes.engine import _dask
+
+    _dask.real, _dask.code_digest = _dask.code_digest, lambda: ("0.1.0", "other")
+
+
+def restore():
+    from kermes.engine import _dask
+
+    _dask.code_digest = _dask.real
+
+
+def test_workers_with_other_code_are_refused(client):
+    client.wait_for_workers(2)
+    X, address = clouds(9), next(iter(client.run(os.getpid)))
+    client.run(forge, workers=[address])
+    try:
+        with pytest.raises(InvalidParameterError, match=f"the worker {address} of `executor` runs another build"):
+            pairwise(X, divergence=MMD, engine=Engine(client, memo=False))
+    finally:
+        client.run(restore, workers=[address])
+    pairwise(X, divergence=MMD, engine=Engine(client, memo=False))
+
+
+class Lost:
+    """A client whose workers, or whose scheduler, are gone."""
+
+    def __init__(self, status, error):
+        self.status, self.error = status, error
+
+    def wait_for_workers(self, n, timeout):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        Lost("running", TimeoutError("no worker")),
+        Lost("running", distributed.CancelledError("lost")),
+        Lost("connecting", OSError("Timed out trying to connect")),
+        Lost("running", distributed.scheduler.KilledWorker("batch", None, 3)),
+    ],
+    ids=lambda lost: type(lost.error).__name__,
+)
+def test_a_lost_cluster_is_an_error_that_says_how_to_go_on(lost, tmp_path):
+    X = clouds(9)
+    kept = Engine(store=tmp_path / "d.zarr")
+    pairwise(X, divergence=MMD, engine=kept)
+    store = StoreKeeper(tmp_path / "d.zarr", writable=True)
+    job = Job.prepare(MMD, X, X)
+    with pytest.raises(StoreError, match=r"the cluster stopped working .*d\.zarr: the same call .* \(--resume\)"):
+        _dask.run(lost, job, store.batches, print, store, print)
+    with pytest.raises(KermesError, match=r"the cluster stopped working .* Engine\(store='d\.zarr'\)"):
+        _dask.run(lost, job, store.batches, print, None, print)
+
+
+def test_an_error_of_the_work_is_not_taken_for_a_lost_cluster():
+    with pytest.raises(PermissionError):
+        _dask.run(Lost("running", PermissionError("of a file")), None, [], print, None, print)

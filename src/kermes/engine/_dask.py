@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import platform
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from functools import lru_cache
@@ -23,7 +24,7 @@ from ._tiling import Batch, Block
 #: What each worker is sent.
 Data = tuple[Job, StoreKeeper | None]
 #: How often the data are sent, again after all workers that held them were lost.
-ATTEMPTS = 3
+ATTEMPTS = 4
 #: Seconds without any worker after which a cluster is given up.
 PATIENCE = 30.0
 
@@ -55,18 +56,20 @@ def run(
     """
     if client.status in ("closing", "closed"):
         raise InvalidParameterError("`executor` is a Dask client that was closed; make an Engine with an open one.")
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     waiting = dict(enumerate(batches))
     lost: Exception = CancelledError()
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         try:
+            time.sleep(attempt)  # workers that start again take seconds
             client.wait_for_workers(1, timeout=PATIENCE)
             _refuse_other_code(client)
             _attempt(client, (job, store), waiting, put, advance)
         except (CancelledError, OSError) as error:  # all workers, or the scheduler, are gone
-            if client.status == "running" and not isinstance(error, (CancelledError, TimeoutError)):
-                raise
+            if client.status == "running" and not isinstance(error, (CancelledError, TimeoutError, CommClosedError)):
+                raise  # an error of the work itself
             lost = error
         except KilledWorker as error:  # a batch killed one worker after the other
             lost = error

@@ -26,7 +26,7 @@ DTYPES: dict[str, Any] = {"values": np.float64, "error": np.float64, "status": n
 
 
 #: Rows that are copied at a time.
-BAND = 1024
+BAND = 256
 #: Matrices of fewer bytes are made without a look at the memory that is free.
 SMALL = 1 << 26
 

@@ -1,0 +1,172 @@
+"""The same two measures have the same distance on every way through the engine.
+
+Bits are compared where the pairs are computed in the same order and beside the same measures; elsewhere the last digits
+may differ, of entropic transport those beyond its tolerance (1e-10 in these cases).
+"""
+
+import multiprocessing
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.cases import DIVERGENCES, each_dim
+
+from kermes import Engine, Measures
+
+N = 9
+ROWS = np.array([5, 2, 2, 8, 0, 5])
+ALONE = Engine("serial", memo=False)
+
+
+def clouds(dim, n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, size=n)
+    samples = [rng.normal(size=(size, dim)).round(1) for size in sizes]
+    return Measures.from_samples(samples, [rng.uniform(0.1, 2.0, size=size) for size in sizes])
+
+
+def copied(X):
+    """Return measures of equal content that are another collection."""
+    parts = np.split(X.points, X.offsets[1:-1]), np.split(X.weights, X.offsets[1:-1])
+    return Measures.from_samples(*parts)
+
+
+def distances(divergence, X, Y=None, engine=ALONE):
+    """Return d**power: no root can hide a last digit."""
+    return engine.evaluate(divergence, X, X if Y is None else Y)[0]
+
+
+COLLECTIONS = {dim: clouds(dim) for dim in (1, 2, 5)}
+OTHERS = {dim: clouds(dim, 5, seed=1) for dim in (1, 2, 5)}
+CASES = [(case, dim) for case in DIVERGENCES for dim in case.dims]
+PARAMETERS = each_dim(DIVERGENCES)
+
+
+def close(case):
+    """Return the comparison for pairs that are computed the other way round, or beside other measures."""
+
+    def compare(actual, expected):
+        assert_allclose(actual, expected, rtol=1e-9, atol=case.atol * 1e-3)
+
+    return compare
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """Return d**power of a case, by one thread and without memory; each is computed once."""
+    known = {}
+
+    def find(case, dim):
+        if (case.name, dim) not in known:
+            known[case.name, dim] = distances(case.divergence, COLLECTIONS[dim])
+        return known[case.name, dim]
+
+    return find
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_views_roots_pickles_and_memos(case, dim, reference):
+    X, D, engine = COLLECTIONS[dim], reference(case, dim), Engine("serial")
+    order = np.random.default_rng(2).permutation(N)
+    assert_array_equal(distances(case.divergence, X[order]), D[np.ix_(order, order)])
+    repeated = np.concatenate([order, ROWS])
+    assert_array_equal(distances(case.divergence, X[repeated]), D[np.ix_(repeated, repeated)])
+    assert_array_equal(distances(case.divergence, copied(X)), D)
+    assert_array_equal(distances(case.divergence, X, copied(X)), D)
+    assert_array_equal(distances(pickle.loads(pickle.dumps(case.divergence)), pickle.loads(pickle.dumps(X))), D)
+    for _ in range(2):
+        assert_array_equal(distances(case.divergence, X, engine=engine), D)
+    assert_array_equal(distances(case.divergence, copied(X)[ROWS], engine=engine), D[np.ix_(ROWS, ROWS)])
+    assert_array_equal(distances(case.divergence, X[ROWS], X[::-1], engine=engine), D[ROWS, ::-1])
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_parts_and_sides(case, dim, reference):
+    """A pair alone, in the other order, between two collections, and in tables that grew."""
+    X, Y, D, same = COLLECTIONS[dim], OTHERS[dim], reference(case, dim), close(case)
+    same(distances(case.divergence, X[ROWS]), D[np.ix_(ROWS, ROWS)])
+    same(distances(case.divergence, X, X[ROWS]), D[:, ROWS])
+    same(distances(case.divergence, X[[3, 7]]), D[np.ix_([3, 7], [3, 7])])
+    same(distances(case.divergence, X[[7]], X[[3]]), D[7:8, 3:4])
+    E = distances(case.divergence, X, Y)
+    same(distances(case.divergence, Y, X), E.T)
+    same(distances(case.divergence, X[ROWS], Y[::-1]), E[ROWS, ::-1])
+    engine = Engine("serial")
+    for rows in (np.arange(4), ROWS, np.arange(N)):
+        same(distances(case.divergence, X[rows], engine=engine), D[np.ix_(rows, rows)])
+        same(distances(case.divergence, X[rows], Y, engine=engine), E[rows])
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_tiles_and_executors(case, dim, reference):
+    X, D, same = COLLECTIONS[dim], reference(case, dim), close(case)
+    assert_array_equal(distances(case.divergence, X, engine=Engine("threads", workers=2, memo=False)), D)
+    for tile in (1, 2, 4, 64):
+        alone = distances(case.divergence, X, engine=Engine("serial", memo=False, tile=tile))
+        assert_array_equal(
+            distances(case.divergence, X, engine=Engine("threads", workers=3, memo=False, tile=tile)), alone
+        )
+        same(alone, D)
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_eight_threads_on_one_engine(case, dim, reference):
+    X, D, engine = COLLECTIONS[dim], reference(case, dim), Engine("serial")
+    barrier, found, same = threading.Barrier(8), [None] * 8, close(case)
+
+    def compute(i):
+        rows = np.roll(np.arange(N), i)[: N - i % 3]
+        barrier.wait()
+        found[i] = rows, distances(case.divergence, X[rows], engine=engine)
+
+    threads = [threading.Thread(target=compute, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rows, values in found:
+        same(values, D[np.ix_(rows, rows)])
+
+
+# -- other processes --------------------------------------------------------------------------------
+
+
+def all_distances(collections):
+    """Return d**power of all cases, with the memory of an engine."""
+    return {(case.name, dim): distances(case.divergence, collections[dim], engine=Engine()) for case, dim in CASES}
+
+
+@pytest.fixture(scope="module")
+def forked():
+    """Return d**power of all cases from a forked process; pickled through a pipe."""
+    if not hasattr(os, "fork"):
+        pytest.skip("no forks on this system")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with open(writing, "wb") as pipe:
+                pickle.dump(all_distances(COLLECTIONS), pipe)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        found = pickle.load(pipe)
+    os.waitpid(child, 0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def spawned():
+    """Return d**power of all cases from a new process, which is sent the measures."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(all_distances, (COLLECTIONS,))
+
+
+@pytest.mark.parametrize("process", ["forked", "spawned"])
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_other_processes(case, dim, process, reference, request):
+    assert_array_equal(request.getfixturevalue(process)[case.name, dim], reference(case, dim))
