@@ -56,7 +56,7 @@ def run(
     """
     if client.status in ("closing", "closed"):
         raise InvalidParameterError("`executor` is a Dask client that was closed; make an Engine with an open one.")
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     waiting = dict(enumerate(batches))
