@@ -1,6 +1,9 @@
 """Nothing is lost: what cannot be written is known before the work, and old results stay until there are new ones."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -255,3 +258,44 @@ def test_notes_of_the_first_edition_may_scale_what_is_there_only(run, fitted):
 def test_everything_that_reading_knows_is_noted_or_not_on_purpose():
     fields = set(_options.Reading.__dataclass_fields__)
     assert fields - set(_options.NOTES) == {"label", "labels", "standardize"}
+
+
+TERMINATED = """
+import time, click
+from kermes import Measures, divergences, precompute
+from kermes._atomic import whole
+from kermes.cli import main
+
+@main.command("wait")
+def wait():
+    precompute(Measures.from_samples([[0.0], [1.0]]), divergences.Wasserstein())
+    with whole("out.txt") as file:
+        file.write_text("half")
+        print("ready", flush=True)
+        time.sleep(60)
+
+main(["wait"])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_an_ended_command_leaves_nothing_behind(name, tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", TERMINATED],
+        cwd=tmp_path / "here",
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as child:
+        assert child.stdout.readline() == "ready\n"
+        kept = [str(file.name) for file in (tmp_path / "temporary").glob("kermes-*")]
+        assert len(kept) == 1
+        child.send_signal(getattr(signal, name))
+        _, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (130, "Interrupted.\n")
+    assert not [*(tmp_path / "here").iterdir(), *(tmp_path / "temporary").iterdir()]

@@ -36,6 +36,7 @@ from kermes.divergences import Family, Tile
 from kermes.engine import _shared
 from kermes.engine._identity import describe
 from kermes.exceptions import StoreError
+from kermes.measures._packed import Origin
 
 N = 36
 ALL = N * (N - 1) // 2
@@ -250,3 +251,30 @@ def test_files_end_with_the_process():
     assert Path(folder).name.startswith("kermes-")
     assert existed == "True"
     assert not Path(folder).exists()
+
+
+def test_folders_of_killed_processes_are_removed_after_a_day(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_shared, "_alive", lambda process: process.startswith("1-"))
+    name = "0" * 32
+    old = [tmp_path / folder for folder in (f"kermes-1-{name}", f"kermes-2-{name}", "kermes-mine", "other")]
+    new = tmp_path / f"kermes-3-{name}"
+    for folder in (*old, new):
+        folder.mkdir()
+        (folder / "index").write_bytes(b"")
+    for folder in old:
+        os.utime(folder, (0, 0))
+    keeper = _shared.SharedKeeper(tmp_path / "kermes-4" / "pairs", Origin("4", "root", 2, np.arange(2)), False)
+    with keeper.locked():
+        left = sorted(folder.name for folder in tmp_path.iterdir())
+    assert left == sorted([f"kermes-1-{name}", "kermes-mine", "other", f"kermes-3-{name}", "kermes-4"])
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", np.arange(9).tobytes(), np.full(4, -7).tobytes()], ids=range(4))
+def test_a_damaged_index_is_begun_anew(content, counted):
+    X = precompute(clouds(6, seed=17)[0], counted)
+    D = pairwise(X, divergence=counted, engine=Engine())
+    folder = _shared._folder(counted, X._root.origin)
+    (folder / "index").write_bytes(content)
+    assert_allclose(pairwise(X, divergence=counted, engine=Engine()), D, rtol=1e-12)
+    assert pairwise(X, divergence=counted, engine=Engine(), return_info=True)[1].n_evaluated == 0

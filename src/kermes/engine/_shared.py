@@ -13,8 +13,10 @@ import contextlib
 import hashlib
 import multiprocessing
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +40,7 @@ except ImportError:  # no such locks on this system: every process computes for 
 
 __all__ = ["SharedKeeper", "close", "publish", "shared_keeper"]
 
+DAY = 86_400.0
 #: Keepers whose files stay open.
 REMEMBERED = 32
 #: By folder: stamp of the index, slots of the rows, rows in use, and the mapped arrays.
@@ -110,6 +113,8 @@ class SharedKeeper(MemoryKeeper):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes and threads out, and read what they have done."""
+        if not self._folder.parent.exists():
+            _sweep()
         self._folder.parent.mkdir(mode=0o700, exist_ok=True)
         self._folder.mkdir(exist_ok=True)
         with open(self._folder / "lock", "ab") as file:
@@ -154,10 +159,17 @@ class SharedKeeper(MemoryKeeper):
         stamp = found.st_ino, found.st_mtime_ns
         known = _seen.get(self._folder)
         if known is None or known[0] != stamp:
-            side, *_ = index = np.fromfile(self._folder / "index", dtype=np.int64)
             slot_of = np.full(len(self._slot_of[0]), -1, dtype=np.int64)
-            slot_of[index[1:]] = np.arange(len(index) - 1)
-            known = stamp, slot_of, len(index) - 1, self._mapped(side)
+            try:
+                side, rows = np.split(np.fromfile(self._folder / "index", dtype=np.int64), [1])
+                slot_of[rows] = np.arange(len(rows))
+                arrays = self._mapped(int(side[0]))
+                if len(rows) > side[0] or np.count_nonzero(slot_of >= 0) < len(rows):
+                    raise ValueError
+            except (ValueError, OverflowError, IndexError, OSError):  # damaged: all pairs are computed anew
+                (self._folder / "index").unlink()
+                return
+            known = stamp, slot_of, len(rows), arrays
             _remember(self._folder, known)
         _, slot_of, used, self.arrays = known
         self._slot_of, self._used = (slot_of, slot_of), [used, used]
@@ -199,6 +211,17 @@ def _session(process: str) -> Path:
     return Path(tempfile.gettempdir()) / f"kermes-{process}"
 
 
+def _sweep() -> None:
+    """Remove the folders of processes that were killed, once nothing was written there for a day."""
+    for folder in Path(tempfile.gettempdir()).glob("kermes-*"):
+        process = re.fullmatch(r"kermes-(\d+-[0-9a-f]{32})", folder.name)
+        with contextlib.suppress(OSError):
+            found = folder.lstat()
+            old = time.time() - found.st_mtime > DAY
+            if process and old and found.st_uid == os.getuid() and not _alive(process[1]):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 def _alive(process: str) -> bool:
     """Whether the process of this name is there to remove its folder."""
     try:
@@ -210,6 +233,7 @@ def _alive(process: str) -> bool:
 
 def _reserve(path: Path, size: int) -> None:
     """Make a file of its final size on blocks of its own: a full disk is an error here, and would be a crash later."""
+    path.unlink(missing_ok=True)  # somebody may still read it
     with open(path, "wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
