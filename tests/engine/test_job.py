@@ -75,3 +75,37 @@ def test_what_a_divergence_has_prepared_is_not_written_to():
     job.distances(np.arange(2), np.arange(2))
     assert_array_equal(job.A, values)
     assert_array_equal(distances(((0, 4), (4, 0))), [[0.0, 4.0], [4.0, 0.0]])  # integers
+
+
+@dataclass(frozen=True)
+class Reporting(Table):
+    """Values with a status and errors; what a triangle does not need is nonsense."""
+
+    status: Any = 0
+    error: Any = 0.0
+    estimates_error = True
+
+    def tile(self, A, B, rows, cols, triangle):
+        values = super().tile(A, B, rows, cols, triangle).values
+        above = np.triu(np.ones(values.shape, dtype=bool), 1)
+        return Tile(values, np.where(above, self.status, 9), np.where(above, self.error, np.nan))
+
+
+ZEROS = ((0.0, 1.0), (1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [
+        ({"status": 255}, "must give each pair the status 0"),
+        ({"status": 3}, "must give each pair the status 0"),
+        ({"error": -1.0}, "must estimate errors by numbers of at least 0"),
+        ({"error": np.nan}, "must estimate errors by numbers of at least 0"),
+    ],
+)
+def test_what_a_divergence_of_ones_own_reports_is_checked(report, message):
+    engine = Engine("serial", memo=False)
+    _, info = pairwise(X[:2], divergence=Reporting(ZEROS), engine=engine, return_info=True)
+    assert_array_equal(info.error, 0.0)
+    with pytest.raises(InvalidParameterError, match=f"Reporting.tile {message}"):
+        pairwise(X[:2], divergence=Reporting(ZEROS, **report), engine=engine)

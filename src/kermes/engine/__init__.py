@@ -7,8 +7,9 @@ The way of a pair::
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
       ledger           which pairs are missing, as blocks
       job              route of the divergence, both sides prepared once, checks of every tile
-      tiling           blocks -> batches (computed by one worker, then kept) -> tiles (one call of the route)
-      executor         this thread, threads (_executors) or a cluster (_dask)
+      tiling           blocks -> batches (computed by one worker, then kept) -> tiles
+      executor         this thread, threads (_executors) or a cluster (_dask) evaluate batches
+      route.tile       d**power of one tile, by one call of a compiled core, with a status for each pair
       keeper           takes each finished batch, and is read at the end
 
 A measure has four numbers on this way: its position in X; its row of the root collection, which with the root's

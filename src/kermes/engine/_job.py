@@ -116,13 +116,24 @@ class Job:
                 error[equal] = 0.0
         if triangle:  # the rest may be anything
             values, status = np.triu(values, 1), np.triu(status, 1)
+            error = None if error is None else np.triu(error, 1)
         self._refuse_failed(values, status, rows, cols)
-        if _is_foreign(self.divergence) and not self.divergence.signed:
-            self._refuse_negative(values, rows, cols)
+        if _is_foreign(self.divergence):
+            self._refuse_meaningless(values, status, error, rows, cols)
         return values, status, error
 
-    def _refuse_negative(self, values: FloatArray, rows: IndexArray, cols: IndexArray) -> None:
-        if values.size and values.min() < -ROUNDING * max(1.0, float(np.abs(values).max())):
+    def _refuse_meaningless(
+        self, values: FloatArray, status: StatusArray, error: FloatArray | None, rows: IndexArray, cols: IndexArray
+    ) -> None:
+        """Refuse what a divergence of one's own must not say of a pair, though it has the right form."""
+        name = type(self.divergence).__name__
+        if (status > codes.FAILED).any():
+            raise InvalidParameterError(
+                f"{name}.tile must give each pair the status 0 (fine), 1 (tolerance not reached) or 2 (failed)."
+            )
+        if error is not None and not (error >= 0).all():
+            raise InvalidParameterError(f"{name}.tile must estimate errors by numbers of at least 0.")
+        if not self.divergence.signed and values.min(initial=0.0) < -ROUNDING * max(1.0, float(np.abs(values).max())):
             i, j = np.unravel_index(int(values.argmin()), values.shape)
             raise NumericalError(
                 f"{self.divergence!r} is negative, {values[i, j]:.3g}, for measures {self.rows[rows[i]]} and "

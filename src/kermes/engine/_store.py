@@ -175,7 +175,8 @@ class StoreKeeper:
                 continue
             left.append(batch)
             if mark.finished:
-                self._marks[self._numbers[_corner(batch.block)]] = Mark(0, 0, 0)
+                with _reported(self.path):
+                    self._marks[self._numbers[_corner(batch.block)]] = Mark(0, 0, 0)
                 self._final = None
                 damaged.append(_corner(batch.block))
         if damaged:

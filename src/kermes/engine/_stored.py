@@ -176,7 +176,8 @@ class StoredDistances(StoredMatrix):
 
     def condensed(self) -> FloatArray:
         """Return the entries above the diagonal, row by row: the form of ``scipy.cluster.hierarchy``."""
-        self._require_symmetric("condensed()")
+        if not self._keeper.symmetric:
+            raise InvalidParameterError("condensed() needs the distances of one collection; these are between X and Y.")
         n = len(self)
         out = np.empty(n * (n - 1) // 2, dtype=self.dtype)
         done = 0
@@ -228,10 +229,6 @@ class StoredDistances(StoredMatrix):
 
     def _block(self, rows: IndexArray, cols: IndexArray) -> AnyArray:
         return self._keeper.scale.distances(super()._block(rows, cols), self._squared, rows, cols)
-
-    def _require_symmetric(self, what: str) -> None:
-        if not self._keeper.symmetric:
-            raise InvalidParameterError(f"{what} needs the distances of one collection; these are between X and Y.")
 
 
 def _positions(key: Any, size: int) -> IndexArray:
