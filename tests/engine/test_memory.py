@@ -13,7 +13,9 @@ from tests.engine.test_engine import Probe, line
 
 from kermes import Engine, Measures, divergences, pairwise
 from kermes.engine import _memory
+from kermes.engine._executors import ONE_THREAD
 from kermes.exceptions import InvalidParameterError
+from kermes.measures._packed import Packed
 
 W = divergences.Wasserstein(p=2)
 
@@ -160,15 +162,18 @@ def test_a_fork_while_a_thread_computes_the_same_table():
     assert_array_equal(pairwise(X, divergence=slow, engine=engine), expected)
 
 
+LOCKS = {"blas": ONE_THREAD._lock, "fingerprint": getattr(vars(Packed)["fingerprint"], "lock", None)}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_fork_while_blas_is_being_limited():
-    from kermes.engine._executors import ONE_THREAD
-
+@pytest.mark.parametrize("name", [name for name, lock in LOCKS.items() if lock is not None])
+def test_a_fork_while_a_thread_holds_a_lock(name):
+    """BLAS is being limited, data are being hashed: the child cannot wait for a thread that it does not have."""
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with ONE_THREAD._lock:
+        with LOCKS[name]:
             held.set()
             done.wait()
 
@@ -176,7 +181,7 @@ def test_a_fork_while_blas_is_being_limited():
     thread.start()
     held.wait()
     X = Measures.from_samples([[0.0], [2.0]])
-    found = code(fork(lambda: pairwise(X, divergence=W, engine=Engine("serial", memo=False))[0, 1] == 2.0, 30))
+    found = code(fork(lambda: pairwise(X, divergence=W, engine=Engine("serial"))[0, 1] == 2.0, 30))
     done.set()
     thread.join()
     assert found == 0

@@ -507,6 +507,7 @@ from kermes.exceptions import StoreError
 folder = sys.argv[1]
 X = Measures.from_samples(np.arange(30.0).reshape(10, 3) ** 1.5)
 W = divergences.Wasserstein(p=2)
+pairwise(X, divergence=W, engine=Engine("serial"))  # compiled here once, for all children
 real, calls = disk._put, [0]
 
 def run(name, fault, at):

@@ -19,6 +19,8 @@ from .._typing import AnyArray, IndexArray
 from ..core.status import PENDING
 from ..divergences import Tile
 from ..exceptions import InvalidParameterError
+from ..measures import Measures
+from ..measures._packed import Packed
 
 #: What is kept of a pair, in the order of writing: the status last, so that no pair is finished without its value. The
 #: estimated error only of divergences that have one.
@@ -211,6 +213,9 @@ def _after_fork() -> None:
                 keeper._lock.release()
             else:
                 del memo._keepers[key]
+    for owner, name in ((Packed, "fingerprint"), (Measures, "_packed"), (Measures, "is_uniform")):
+        if hasattr(vars(owner)[name], "lock"):  # of cached properties, up to Python 3.11
+            vars(owner)[name].lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
