@@ -24,4 +24,5 @@ class Table:
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([str(Path(__file__).parent), "-q", *sys.argv[1:]], plugins=[Table()]))
+    quiet = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis is imported already
+    sys.exit(pytest.main([str(Path(__file__).parent), *quiet, *sys.argv[1:]], plugins=[Table()]))
