@@ -202,6 +202,15 @@ def test_no_room_on_the_disk(counted, monkeypatch):
     assert _shared.shared_keeper(counted, X, 5, 10**9) is not None
 
 
+def test_no_folder_for_temporary_files(counted, monkeypatch):
+    X = clouds(5, seed=18)[0]
+    expected = pairwise(X, divergence=divergences.MMD(GAUSSIAN), engine=Engine(memo=False))
+    X = pickle.loads(pickle.dumps(X))
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: object())
+    monkeypatch.setattr(tempfile, "tempdir", __file__)
+    assert_allclose(pairwise(X, divergence=counted, engine=Engine()), expected, rtol=1e-12)
+
+
 def test_a_model_outlives_the_session(counted, monkeypatch, tmp_path):
     """A pickle from a process that is gone holds all it needs."""
     X = precompute(clouds(6, seed=15)[0], counted)

@@ -68,7 +68,12 @@ def shared_keeper(divergence: Divergence, X: Measures, n_rows: int, limit: int) 
         return None
     keeper = SharedKeeper(folder, origin, divergence.estimates_error)
     need = keeper.pair_bytes * n_rows * n_rows
-    room = exists or (need <= limit and 2 * need <= shutil.disk_usage(folder.parent.parent).free)
+    try:
+        room = exists or (need <= limit and 2 * need <= shutil.disk_usage(folder.parent.parent).free)
+        if room:
+            keeper.make()
+    except OSError:  # there is no folder for temporary files
+        return None
     return keeper if room else None
 
 
@@ -110,13 +115,17 @@ class SharedKeeper(MemoryKeeper):
         self._rows = origin.rows
         self._stored = 0
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes and threads out, and read what they have done."""
+    def make(self) -> None:
+        """Make the folder, if there is none."""
         if not self._folder.parent.exists():
             _sweep()
         self._folder.parent.mkdir(mode=0o700, exist_ok=True)
         self._folder.mkdir(exist_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes and threads out, and read what they have done."""
+        self.make()
         with open(self._folder / "lock", "ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             try:
