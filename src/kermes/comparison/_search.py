@@ -110,7 +110,8 @@ def with_memory(trial: Trial, X: Measures, engine: Engine, matrices: list[Any]) 
     """
     if not isinstance(trial.learner.estimator, KernelGP) or not isinstance(trial.sources[0], Divergence):
         return trial
-    room = 17 * len(trial.sources) * len(X) ** 2  # value, status and estimated error of each pair
+    # Value, status and estimated error of each pair; one divergence may take half of what an engine remembers.
+    room = 2 * 17 * len(trial.sources) * len(X) ** 2
     if (engine._memo is not None and engine._memo.limit >= room) or not all(map(hashable, trial.sources)):
         return trial
     own = replace(engine, memo=room, store=None)
