@@ -115,6 +115,10 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
         assert "Warning: site: the same in all rows of each measure" in said
         assert "--standardize" in said
         assert run(*command, "--columns", "x,y", "--standardize", "--force").err == ""
+    wide = "".join(f"m{i},{i % 2},{i},{i % 3}\n" for i in range(8))
+    folder.joinpath("wide.csv").write_text("g,label,bin0,bin1\n" + wide)
+    said = run("fit", "wide.csv", "--by", "g", "--label", "label", "-o", "w.kermes").err
+    assert "Warning: every measure has one row" in said
     folder.joinpath("same.csv").write_text("g,x,c,one\n" + "".join(f"m{i},1,2.5,a\n" for i in range(6)))
     same = ["same.csv", "--by", "g", "--columns", "x"]
     refused = run("fit", *same, "--label", "c", "--task", "regression", "-o", "c.kermes", code=2)

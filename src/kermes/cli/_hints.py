@@ -24,6 +24,11 @@ def say_hints(data: Any, reading: Any) -> None:
                 f"Warning: {', '.join(constant)}: the same in all rows of each measure, so likely a label or a number "
                 "of the measure; name the coordinates with --columns."
             )
+        if data.measures.sizes.max() == 1 and data.measures.dim > 1:
+            say(
+                "Warning: every measure has one row, so it is a single point. Histograms have a row for each bin: "
+                "--columns BIN --weights COUNT."
+            )
     if not reading.standardize and unequal(data.measures.points.std(axis=0)):
         say(f"Hint: {STANDARDIZE}")
 
