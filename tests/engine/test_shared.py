@@ -1,5 +1,6 @@
 """Distances shared by processes: each pair is computed once in all."""
 
+import ast
 import copy
 import hashlib
 import multiprocessing
@@ -245,6 +246,57 @@ def test_divergences_are_recognised_in_other_processes():
         describe(home_made)
     X = Measures.from_samples([[0.0], [0.5]])
     assert _shared.publish(home_made, X, Tile(np.zeros((2, 2)), np.zeros((2, 2), np.uint8))) is False
+
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+from kermes.divergences import Claims, Divergence, ExponentialFamily, Family, Tile
+
+def statistic(x):
+    return FACTOR * x if "x" in {"a", "b", "c", "x"} else x
+
+@dataclass(frozen=True)
+class Own(Divergence):
+    def claims(self, dim):
+        return Claims(None, None, "unknown")
+
+    def prepare(self, X):
+        return X.points[:, 0]
+
+    def tile(self, A, B, rows, cols, triangle):
+        return Tile(FACTOR * np.abs(A[rows][:, None] - B[cols][None]))
+
+@dataclass(frozen=True)
+class Derived(Own):
+    pass
+
+FAMILY = ExponentialFamily(Family(statistic, -1.0, 1.0))
+"""
+
+SAID = """
+import own
+from kermes.engine._identity import describe
+print([describe(divergence) for divergence in (own.FAMILY, own.Own(), own.Derived())])
+"""
+
+
+def test_code_that_was_edited_under_its_name_is_another(tmp_path):
+    """A store, and other processes, know a function and a divergence of one's own by what they do."""
+
+    def said(source, seed):
+        (tmp_path / "own.py").write_text(source)
+        environment = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}", "PYTHONHASHSEED": seed}
+        return ast.literal_eval(
+            subprocess.run(
+                [sys.executable, "-B", "-c", SAID], env={**os.environ, **environment}, capture_output=True, check=True
+            ).stdout.decode()
+        )
+
+    first = said(OWN.replace("FACTOR", "2.0"), "1")
+    assert said("\n\n# a comment\n" + OWN.replace("FACTOR", "2.0"), "2") == first
+    edited = said(OWN.replace("FACTOR", "3.0"), "1")
+    assert [a != b for a, b in zip(first, edited, strict=True)] == [True] * 3
 
 
 def test_files_end_with_the_process():
