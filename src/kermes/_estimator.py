@@ -13,22 +13,12 @@ from ._frozen import HoldsFrozen
 from ._scales import median_distance
 from ._typing import AnyArray, FloatArray, IndexArray
 from .definiteness._spectrum import as_symmetric
-from .divergences import SlicedWasserstein
+from .divergences import Divergence, SlicedWasserstein
 from .engine import pairwise
 from .exceptions import InvalidParameterError, UnsuitableDataError
 from .kernels import Exponential
 from .kernels._base import takes_measures
 from .measures import Measure, Measures, as_measures
-
-__all__ = [
-    "KernelEstimator",
-    "MeasureEstimator",
-    "Samples",
-    "default_divergence",
-    "default_kernel",
-    "holds_measures",
-    "select",
-]
 
 #: Measures, or rows of a precomputed Gram matrix.
 Samples: TypeAlias = Measures | FloatArray
@@ -44,6 +34,17 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         if holds_measures(X):
             return self._remember_dim(as_measures(X), reset, name)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
+
+    def _resolve_divergence(self, others: str = "or None") -> Any:
+        """Return the parameter ``divergence``, sliced Wasserstein if it is None; refuse all but ``others``."""
+        given = self.divergence  # type: ignore[attr-defined]
+        if given is None:
+            return default_divergence()
+        if isinstance(given, Divergence) or (isinstance(given, str) and repr(given) in others):
+            return given
+        raise InvalidParameterError(
+            f"`divergence` must be a divergence such as divergences.Wasserstein(p=2), {others}; got {given!r}."
+        )
 
     def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Any, AnyArray]:
         """Return checked training samples and targets."""
@@ -108,7 +109,8 @@ class KernelEstimator(MeasureEstimator):
         """Resolve the kernel and keep the training samples ``support``."""
         self.support_ = support
         self.X_fit_ = select(samples, support)
-        self.kernel_ = _resolve(self.kernel, self.X_fit_)
+        default = self.kernel is None and isinstance(self.X_fit_, Measures)
+        self.kernel_ = default_kernel(self.X_fit_) if default else clone(self.kernel, safe=False)
 
     def _gram_fit(self) -> FloatArray:
         """Return the Gram matrix of the kept training samples."""
@@ -137,12 +139,6 @@ class KernelEstimator(MeasureEstimator):
 def select(samples: Samples, rows: IndexArray) -> Samples:
     """Return the samples ``rows``: a view of measures, rows and columns of a Gram matrix."""
     return samples[rows] if isinstance(samples, Measures) else samples[np.ix_(rows, rows)]
-
-
-def _resolve(kernel: Any, X: Samples) -> Any:
-    if isinstance(X, Measures) and kernel is None:
-        return default_kernel(X)
-    return kernel if isinstance(kernel, str) else clone(kernel)
 
 
 def holds_measures(X: Any) -> bool:

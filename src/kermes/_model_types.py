@@ -40,7 +40,7 @@ PARTS = {
     "kermes.comparison.Trial": "kermes.comparison._candidate",
     "kermes.definiteness.Spectrum": "kermes.definiteness",
     "kermes.divergences.Family": "kermes.divergences",
-    "kermes.estimators.Moments": "kermes.estimators._moments",
+    "kermes.estimators.Moments": "kermes.estimators._streaming",
     "kermes.estimators.Rule": "kermes.estimators._bounds",
     "kermes.estimators.TransportBounds": "kermes.estimators._bounds",
     "kermes.estimators._Map": "kermes.estimators._lssvm_cv",

@@ -12,7 +12,7 @@ import pytest
 
 from kermes import Measures, divergences, pairwise
 from kermes.comparison import Candidate, Report, Row
-from kermes.comparison._report._png import RAMP, data_uri, heat
+from kermes.comparison._report._charts import RAMP, data_uri, heat
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -168,3 +168,16 @@ def test_pickling_and_subsets(clouds):
     assert copy.transform(X).fingerprint == step.transform(X).fingerprint
     assert_allclose(step.transform(X[[4, 2]])[1].points, step.transform(X)[2].points)
     assert step.fit(X).transform(X).fingerprint == copy.transform(X).fingerprint
+
+
+@pytest.mark.parametrize("exponent", [-1000, 55, 500, 1000])
+@pytest.mark.parametrize("weighting", ["mass", "measure"])
+def test_the_unit_of_mass_does_not_matter(exponent, weighting):
+    rng = np.random.default_rng(0)
+    points, weights = rng.normal(size=(4, 5, 2)) * (3.0, 1.0), rng.uniform(0.5, 2.0, size=(4, 5))
+    scalers = [
+        MapPoints(StandardScaler(), weighting).fit(Measures.from_samples(points, weights * unit)).transformer_
+        for unit in (1.0, 2.0**exponent)
+    ]
+    np.testing.assert_array_equal(scalers[0].mean_, scalers[1].mean_)
+    np.testing.assert_array_equal(scalers[0].scale_, scalers[1].scale_)

@@ -13,7 +13,7 @@ from kermes import (
     StreamingLSSVMClassifier,
     StreamingLSSVMRegressor,
 )
-from kermes.estimators._moments import Moments
+from kermes.estimators._streaming import Moments
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 from kermes.features import SlicedFeatures
 from kermes.measures import chunks

@@ -9,22 +9,16 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from .._checks import as_distances
-from .._estimator import MeasureEstimator, Samples, default_divergence
+from .._estimator import MeasureEstimator, Samples
 from .._typing import FloatArray, IndexArray
-from ..divergences import Divergence
 from ..engine import pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._labels import number_of_clusters
 
-__all__ = ["MeasureClustering"]
-
 
 class MeasureClustering(ClusterMixin, MeasureEstimator):
-    """Base of the clusterings with a ``divergence`` parameter: a divergence, None or 'precomputed'.
-
-    After :meth:`_read_training` the estimator has ``divergence_``, the divergence in use.
-    """
+    """Base of the clusterings with a ``divergence`` parameter: a divergence, None or 'precomputed'."""
 
     divergence: Any
     n_clusters: int
@@ -38,11 +32,8 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Samples:
         """Return checked measures, or distances if precomputed; with ``reset`` they are training samples."""
-        if not (self.divergence is None or isinstance(self.divergence, Divergence) or self.divergence == "precomputed"):
-            raise InvalidParameterError(
-                "`divergence` must be a divergence such as divergences.Wasserstein(p=2), None or 'precomputed'; "
-                f"got {self.divergence!r}."
-            )
+        divergence = self._resolve_divergence("None or 'precomputed'")
+        self.divergence_ = divergence if reset else self.divergence_
         if not self._precomputed:
             return self._read_measures(X, reset=reset)
         if isinstance(X, Measures):
@@ -54,7 +45,6 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
         """Return training samples and the matrix of their distances; clusters are counted before these are paid for."""
         samples = self._read(X, reset=True)
         number_of_clusters(self.n_clusters, len(samples))
-        self.divergence_ = default_divergence() if self.divergence is None else self.divergence
         if not isinstance(samples, Measures):
             return samples, samples
         return samples, np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,14 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice
-from .._typing import FloatArray, IndexArray
+from .._typing import IndexArray
 from ._base import MeasureClustering
 from ._labels import cut_tree
-
-__all__ = ["HierarchicalClustering"]
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalClustering(MeasureClustering):
     r"""Merge measures into clusters, the nearest two clusters first.
 
@@ -51,8 +51,6 @@ class HierarchicalClustering(MeasureClustering):
         The distances.
     divergence_ : Divergence or 'precomputed'
         The divergence in use.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -81,33 +79,21 @@ class HierarchicalClustering(MeasureClustering):
     array([0, 1, 0, 2])
     """
 
-    def __init__(
-        self,
-        divergence: Any = None,
-        n_clusters: int = 2,
-        linkage: str = "average",
-        optimal_ordering: bool = False,
-        engine: Any = None,
-    ) -> None:
-        self.divergence = divergence
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.optimal_ordering = optimal_ordering
-        self.engine = engine
+    divergence: Any = None
+    n_clusters: int = 2
+    linkage: str = "average"
+    optimal_ordering: bool = False
+    engine: Any = None
 
     def fit(self, X: Any, y: Any = None) -> HierarchicalClustering:
-        """Build the tree and cut it.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes; a square matrix if precomputed
-        y : ignored
-        """
+        """Build the tree and cut it."""
         choice(self.linkage, "linkage", LINKAGES)
         _, self.distances_ = self._read_training(X)
-        self.linkage_ = _tree(self.distances_, self.linkage, self.optimal_ordering)
-        self.leaves_ = np.zeros(1, dtype=np.int64)
-        if len(self.linkage_):
+        self.linkage_, self.leaves_ = np.zeros((0, 4)), np.zeros(1, dtype=np.int64)
+        if len(self.distances_) > 1:
+            # checks=False: the matrix is symmetric by construction, and the check would copy it.
+            condensed = squareform(self.distances_, checks=False)
+            self.linkage_ = np.asarray(linkage(condensed, self.linkage, optimal_ordering=self.optimal_ordering))
             self.leaves_ = leaves_list(self.linkage_).astype(np.int64)
         self.labels_ = cut_tree(self.linkage_, self.n_clusters)
         return self
@@ -116,11 +102,3 @@ class HierarchicalClustering(MeasureClustering):
         """Return the labels of another number of clusters of the same tree, numbered by size."""
         check_is_fitted(self)
         return cut_tree(self.linkage_, n_clusters)
-
-
-def _tree(distances: FloatArray, method: str, optimal_ordering: bool) -> FloatArray:
-    if len(distances) == 1:
-        return np.zeros((0, 4))
-    # checks=False: the matrix is symmetric by construction, and the check would copy it.
-    condensed = squareform(distances, checks=False)
-    return np.asarray(linkage(condensed, method, optimal_ordering=optimal_ordering))

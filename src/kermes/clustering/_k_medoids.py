@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ from . import _pam
 from ._base import MeasureClustering
 from ._labels import number_by_size
 
-__all__ = ["KMedoids"]
 
-
+@dataclass(eq=False, repr=False)
 class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureClustering):
     r"""Choose k measures, the medoids, such that the others are near to one of them.
 
@@ -61,8 +61,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
         Passes made.
     divergence_ : Divergence or 'precomputed'
         The divergence in use.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -81,30 +79,15 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
     array([1])
     """
 
-    def __init__(
-        self,
-        divergence: Any = None,
-        n_clusters: int = 8,
-        init: str = "build",
-        max_iter: int = 300,
-        random_state: Any = None,
-        engine: Any = None,
-    ) -> None:
-        self.divergence = divergence
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.engine = engine
+    divergence: Any = None
+    n_clusters: int = 8
+    init: str = "build"
+    max_iter: int = 300
+    random_state: Any = None
+    engine: Any = None
 
     def fit(self, X: Any, y: Any = None) -> KMedoids:
-        """Find the medoids.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes; a square matrix if precomputed
-        y : ignored
-        """
+        """Find the medoids."""
         choice(self.init, "init", ["build", "random", "k-medoids++"])
         max_iter = integer(self.max_iter, "max_iter", low=1)
         samples, D = self._read_training(X)

@@ -8,8 +8,6 @@ from .._checks import integer
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 
-__all__ = ["as_labels", "as_linkage", "cut_tree", "number_by_size", "number_of_clusters"]
-
 
 def number_of_clusters(value: int, n_measures: int) -> int:
     """Return ``n_clusters`` if so many clusters can be made of the measures."""

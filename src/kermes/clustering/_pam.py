@@ -18,8 +18,6 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 
-__all__ = ["build", "partition", "plus_plus", "swap"]
-
 #: Entries of a block of candidates. Larger blocks make fewer exchanges per pass, smaller ones more calls of NumPy.
 BLOCK = 1 << 17
 #: A smaller relative change of the loss is rounding.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple
 
@@ -14,8 +13,6 @@ from .._checks import as_distances
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ._labels import as_labels
-
-__all__ = ["ClusterReport", "cluster_report"]
 
 #: Width of the text in columns, and of a name in it.
 WIDTH, NAME = 100, 14
@@ -57,17 +54,17 @@ class ClusterReport:
         """Number of measures of each cluster."""
         return np.asarray(self.table.sum(axis=1))
 
-    @cached_property
+    @property
     def chi_square(self) -> ChiSquare:
         """Pearson's test that clusters and classes are independent; (0, 1, 0) for one cluster or one class."""
-        return _chi_square(self.table, correction=False)
+        return self._chi_square(correction=False)
 
-    @cached_property
+    @property
     def chi_square_yates(self) -> ChiSquare:
         """The same with Yates' correction, which applies to two clusters and two classes only."""
-        return _chi_square(self.table, correction=True)
+        return self._chi_square(correction=True)
 
-    @cached_property
+    @property
     def assigned(self) -> AnyArray:
         """The class each cluster is taken for.
 
@@ -80,7 +77,7 @@ class ClusterReport:
             return np.asarray(self.classes[linear_sum_assignment(self.table, maximize=True)[1]])
         return np.asarray(self.classes[self.table.argmax(axis=1)])
 
-    @cached_property
+    @property
     def rates(self) -> FloatArray:
         """Share of each class that lies in the clusters taken for it, as in the paper; 0 if there are none."""
         return np.asarray(self._agreeing().sum(axis=0) / self.table.sum(axis=0))
@@ -108,13 +105,18 @@ class ClusterReport:
         }
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), *_lines(*self._cells()), *self._summary()])
+        return "\n".join([self._title(), *_lines(self._cells()), *self._summary()])
 
     def _repr_html_(self) -> str:
-        rows, _ = self._cells()
-        head, *body = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        head, *body = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self._cells()]
         table = f"<thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in body)}</tbody>"
         return f"<div>{escape(self._title())}<table>{table}</table>{'<br>'.join(map(escape, self._summary()))}</div>"
+
+    def _chi_square(self, correction: bool) -> ChiSquare:
+        from scipy.stats import chi2_contingency
+
+        result = chi2_contingency(self.table, correction=correction)
+        return ChiSquare(float(result.statistic), float(result.pvalue), int(result.dof))
 
     def _agreeing(self) -> IndexArray:
         """Return the table with zeros where the class is not the one assigned to the cluster."""
@@ -124,15 +126,15 @@ class ClusterReport:
         k, c = self.table.shape
         return f"ClusterReport: {_count(self.table.sum(), 'measure')}, {_count(k, 'cluster')}, {_count(c, 'class')}"
 
-    def _cells(self) -> tuple[list[list[str]], int]:
-        """Return the rows of the printed table, and how many columns come before those of the classes."""
+    def _cells(self) -> list[list[str]]:
+        """Return the rows of the printed table."""
         rows = [["cluster", "taken for", "size", *map(_short, self.classes.tolist())]]
         for name, taken, size, counts in zip(
             self.clusters.tolist(), self.assigned.tolist(), self.sizes.tolist(), self.table.tolist(), strict=True
         ):
             rows.append([_short(name), _short(taken), str(size), *map(str, counts)])
         rows.append(["rate", "", f"{self.accuracy:.1%}", *(f"{rate:.1%}" for rate in self.rates.tolist())])
-        return rows, 3
+        return rows
 
     def _summary(self) -> list[str]:
         plain, yates = self.chi_square, self.chi_square_yates
@@ -188,34 +190,20 @@ def cluster_report(labels: ArrayLike, y: ArrayLike, distances: ArrayLike | None 
     classes, columns = as_labels(y, "y", len(rows))
     table = np.zeros((len(clusters), len(classes)), dtype=np.int64)
     np.add.at(table, (rows, columns), 1)
-    return ClusterReport(
-        clusters, classes, table, float(adjusted_rand_score(columns, rows)), _silhouette(rows, distances)
-    )
+    silhouette = None
+    if distances is not None:
+        D, n = as_distances(distances, "distances"), len(rows)
+        if len(D) != n:
+            raise InvalidParameterError(
+                f"`distances` must hold {n} x {n} numbers, one row per measure; got {len(D)} x {len(D)}."
+            )
+        if 1 < len(clusters) < n:
+            silhouette = float(silhouette_score(D, rows, metric="precomputed"))
+    return ClusterReport(clusters, classes, table, float(adjusted_rand_score(columns, rows)), silhouette)
 
 
-def _silhouette(labels: IndexArray, distances: ArrayLike | None) -> float | None:
-    if distances is None:
-        return None
-    D = as_distances(distances, "distances")
-    n = len(labels)
-    if len(D) != n:
-        raise InvalidParameterError(
-            f"`distances` must hold {n} x {n} numbers, one row per measure; got {len(D)} x {len(D)}."
-        )
-    if not 1 < len(np.unique(labels)) < n:
-        return None
-    return float(silhouette_score(D, labels, metric="precomputed"))
-
-
-def _chi_square(table: IndexArray, correction: bool) -> ChiSquare:
-    from scipy.stats import chi2_contingency
-
-    result = chi2_contingency(table, correction=correction)
-    return ChiSquare(float(result.statistic), float(result.pvalue), int(result.dof))
-
-
-def _lines(rows: list[list[str]], fixed: int) -> list[str]:
-    """Return aligned lines of at most WIDTH columns; classes that do not fit are left out and counted."""
+def _lines(rows: list[list[str]], fixed: int = 3) -> list[str]:
+    """Return aligned lines of at most WIDTH columns; classes, after the ``fixed`` ones, that do not fit are counted."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ends = np.cumsum(np.array(widths) + 2) - 2
     shown = max(fixed + 1, int(np.count_nonzero(ends <= WIDTH)))

@@ -10,8 +10,8 @@ The way of one call::
            views of X: the measures, or a matrix for each source, every pair once; with a preprocessing for each
              outer fold, fitted to its training rows, and again for each inner split of them
            for each outer fold: blocks of the views -> tune on the inner splits -> predict the test rows   _search
-           a row: scores, choices, predictions; the views of the leader are kept
-      -> the best candidate fitted to all samples, with the views kept      _model
+           a row: scores, choices, predictions; the matrices of the leader are kept
+      -> the best candidate fitted to all samples, with the matrices kept   _model
       -> Comparison: leaderboard, predictions, distances, page              _result, _report
 
 ``CandidateModel.fit`` is the inner half of it (views, tune); ``kermes fit`` is a comparison with one candidate.

@@ -25,8 +25,6 @@ from ..ground import Gaussian, Linear
 from ..measures import Measures, as_measures
 from ._candidate import Candidate
 
-__all__ = ["auto_candidates"]
-
 #: Pairs of points whose distances give the scale of the data.
 SAMPLE = 4096
 #: Blur of entropic transport as a fraction of the median squared distance between points. On MNIST 0.02 is no better,

@@ -14,8 +14,6 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._search import evaluate
 
-__all__ = ["Clock", "duration", "estimate", "read_budget"]
-
 _UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
 
@@ -38,15 +36,9 @@ def read_budget(budget: Any) -> float | None:
 
 def duration(seconds: float) -> str:
     """Return seconds in a form that people read."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:.1f} h"
-    )
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 class Clock:

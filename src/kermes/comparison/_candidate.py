@@ -16,8 +16,6 @@ from ..exceptions import InvalidParameterError
 from ..kernels._base import takes_measures
 from ._learners import KernelGP, Learner, as_learner, is_dummy
 
-__all__ = ["Candidate", "Trial", "as_trial"]
-
 #: Learners of candidates that name none.
 DEFAULT = {"classification": "svc", "regression": "ridge"}
 
@@ -93,7 +91,7 @@ class Candidate:
                 f"MapPoints(StandardScaler()); got {self.preprocessing!r}."
             )
         for key, values in (self.grid or {}).items():
-            if isinstance(values, str) or not isinstance(key, str) or not _filled(values):
+            if isinstance(values, str) or not isinstance(key, str) or not (hasattr(values, "__len__") and len(values)):
                 raise InvalidParameterError(
                     f"`grid` of candidate {self.name!r} must map names of parameters to lists of values; got "
                     f"{key!r}: {values!r}."
@@ -156,7 +154,3 @@ def as_trial(candidate: Candidate, task: str, engine: Engine) -> Trial:
             "kernel that is searched."
         )
     return Trial(sources, learner, scales, powers)
-
-
-def _filled(values: Any) -> bool:
-    return hasattr(values, "__len__") and len(values) > 0

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,6 @@ from ._search import (
     views_of,
     with_memory,
 )
-
-__all__ = ["compare"]
 
 
 def compare(
@@ -192,29 +190,27 @@ class _OutOfTime(Exception):
     """The budget is used up; the message says when."""
 
 
+@dataclass
 class _Run:
     """One comparison under way: the matrices in use, the times seen so far, the leader."""
 
-    def __init__(
-        self,
-        X: Measures,
-        y: AnyArray,
-        folds: list[Fold],
-        score: Score,
-        seed: int,
-        engine: Engine,
-        progress: bool | str,
-        clock: Clock,
-        trials: list[tuple[Candidate, Trial]],
-    ) -> None:
-        self.X, self.y, self.folds, self.score, self.seed = X, y, folds, score, seed
-        self.engine, self.progress, self.clock, self.trials = engine, progress, clock, trials
-        self.leader: tuple[str, Trial, list[Any]] | None = None  # the best candidate so far, and its matrices
-        self._first: tuple[Any, ...] = ()
-        self._matrices: dict[Any, tuple[Any, float]] = {}
-        self._uses = Counter(_key(source) for _, trial in trials for source in trial.sources)
-        self._estimates: dict[Any, float] = {}  # seconds of the matrix of a source
-        self._fit_seconds: dict[str, float] = {}  # seconds per setting of a kind of learner
+    X: Measures
+    y: AnyArray
+    folds: list[Fold]
+    score: Score
+    seed: int
+    engine: Engine
+    progress: bool | str
+    clock: Clock
+    trials: list[tuple[Candidate, Trial]]
+    leader: tuple[str, Trial, list[Any]] | None = None  # the best candidate so far, and its matrices
+    _first: tuple[Any, ...] = ()
+    _matrices: dict[Any, tuple[Any, float]] = field(default_factory=dict)
+    _estimates: dict[Any, float] = field(default_factory=dict)  # seconds of the matrix of a source
+    _fit_seconds: dict[str, float] = field(default_factory=dict)  # seconds per setting of a kind of learner
+
+    def __post_init__(self) -> None:
+        self._uses = Counter(_key(source) for _, trial in self.trials for source in trial.sources)
 
     def order(self) -> Iterator[int]:
         """Yield the numbers of the candidates: as given, or with a budget the cheapest first, by what is known then."""

@@ -16,18 +16,6 @@ from .._typing import AnyArray, IndexArray
 from ..clustering._labels import as_labels
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
-__all__ = [
-    "Fold",
-    "Score",
-    "as_score",
-    "inner_folds",
-    "outer_folds",
-    "read_column",
-    "read_groups",
-    "read_target",
-    "task_of",
-]
-
 Split = tuple[IndexArray, IndexArray]
 
 _OTHER_FOLDS = "Add samples, or give other folds as `cv`."
@@ -110,9 +98,14 @@ def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: AnyArray
         Fold(train, test, inner_folds(y[train], task, inner_cv, None if groups is None else groups[train], seed))
         for train, test in splits
     ]
-    if task == "classification":
-        for labels in (y[fold.train[train]] for fold in folds for train, _ in fold.inner):
-            _check_training(labels, groups is not None)
+    learned = [y[fold.train[train]] for fold in folds for train, _ in fold.inner] if task == "classification" else []
+    single = [labels[0] for labels in learned if len(np.unique(labels)) == 1]
+    if single:  # there is nothing to tell apart
+        what = "2 samples of each class" if groups is None else "samples of each class in two groups"
+        raise UnsuitableDataError(
+            f"a search needs {what} in every training set, but one of its folds would learn from class {single[0]!s} "
+            f"only. {_OTHER_FOLDS}"
+        )
     return folds
 
 
@@ -121,17 +114,6 @@ def inner_folds(y: AnyArray, task: str, cv: int, groups: AnyArray | None, seed: 
 
     Raises UnsuitableDataError where there is nothing to split.
     """
-    _check_search(y, task)
-    if groups is not None and len(np.unique(groups)) == 1:
-        groups = None  # one group cannot be kept on one side; the outer test rows are of others anyway
-    k = max(2, min(integer(cv, "inner_cv", low=2), _most_folds(y, task, groups)[0]))
-    with warnings.catch_warnings():  # a class of one sample is in no training set of its split: it cannot be helped
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return list(_split(y, task, k, groups, seed))
-
-
-def _check_search(y: AnyArray, task: str) -> None:
-    """Refuse training rows that cannot be split in two."""
     if task == "regression" and len(y) < 2:
         raise UnsuitableDataError(
             f"a search needs 2 samples to split into folds, but a training set has {_count(len(y))}. {_OTHER_FOLDS}"
@@ -142,17 +124,12 @@ def _check_search(y: AnyArray, task: str) -> None:
             "a search needs 2 samples of each class to split into folds, but in a training set class "
             f"{labels[0]!s} has 1 sample. {_OTHER_FOLDS}"
         )
-
-
-def _check_training(y: AnyArray, grouped: bool) -> None:
-    """Refuse rows of one class: there is nothing to tell apart."""
-    if len(np.unique(y)) > 1:
-        return
-    what = "samples of each class in two groups" if grouped else "2 samples of each class"
-    raise UnsuitableDataError(
-        f"a search needs {what} in every training set, but one of its folds would learn from class {y[0]!s} only. "
-        f"{_OTHER_FOLDS}"
-    )
+    if groups is not None and len(np.unique(groups)) == 1:
+        groups = None  # one group cannot be kept on one side; the outer test rows are of others anyway
+    k = max(2, min(integer(cv, "inner_cv", low=2), _most_folds(y, task, groups)[0]))
+    with warnings.catch_warnings():  # a class of one sample is in no training set of its split: it cannot be helped
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(_split(y, task, k, groups, seed))
 
 
 def _split(y: AnyArray, task: str, k: int, groups: AnyArray | None, seed: int) -> Iterator[Split]:
@@ -184,7 +161,16 @@ def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int
             f"cross-validation needs groups to learn from and others to test on, but {reason}. Add groups."
         )
     if task == "classification":
-        _check_classes(y, cv)
+        labels, counts = np.unique(y, return_counts=True)
+        rarest = int(counts.min())
+        needed = 4 if cv == 2 else 3  # of 3 samples, 2 folds test on 2 and leave 1; 3 folds leave 2
+        if rarest < needed:
+            advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
+            raise UnsuitableDataError(
+                f"nested cross-validation{' with 2 folds' if cv == 2 else ''} needs {needed} samples of each class, "
+                "for 2 to be left to the search when the others are tested on, but class "
+                f"{labels[counts.argmin()]!s} has {_count(rarest)}. Add samples, or leave that class out.{advice}"
+            )
     elif limit < 2:
         raise UnsuitableDataError(
             f"nested cross-validation needs 4 samples, 2 to test on and 2 to split again for the search, but `y` holds "
@@ -195,22 +181,6 @@ def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int
             f"{cv} folds were asked for, but {reason}: {limit} folds are used.", DegenerateDataWarning, stacklevel=4
         )
     return min(limit, cv)
-
-
-def _check_classes(y: AnyArray, cv: int) -> None:
-    """Refuse classes with fewer samples than nested folds need: 2 in every training set, for the search to split."""
-    labels, counts = np.unique(y, return_counts=True)
-    rarest, label = int(counts.min()), labels[counts.argmin()]
-    # Of 3 samples, 2 folds test on 2 and leave 1; 3 folds leave 2.
-    needed = 4 if cv == 2 else 3
-    if rarest >= needed:
-        return
-    advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
-    raise UnsuitableDataError(
-        f"nested cross-validation{' with 2 folds' if cv == 2 else ''} needs {needed} samples of each class, for 2 to "
-        f"be left to the search when the others are tested on, but class {label!s} has {_count(rarest)}. Add samples, "
-        f"or leave that class out.{advice}"
-    )
 
 
 def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,6 @@ from ..exceptions import InvalidParameterError
 from ..kernels import Exponential
 from ..measures import Measures
 
-__all__ = ["KernelGP", "Learner", "as_learner", "definite_power", "is_dummy"]
-
 
 class Learner(NamedTuple):
     """An estimator, what it takes ('kernel', 'distance' or 'measures'), and the values tried per parameter."""
@@ -41,6 +40,7 @@ def definite_power(divergence: Divergence, dim: int) -> float:
     return min(known, 2.0) if known else 2.0
 
 
+@dataclass(eq=False, repr=False)
 class KernelGP(BaseEstimator):
     """A Gaussian process on measures; length scale, variance and noise by marginal likelihood.
 
@@ -55,19 +55,11 @@ class KernelGP(BaseEstimator):
     engine : Engine, optional
     """
 
-    def __init__(
-        self,
-        source: Any = None,
-        task: str = "regression",
-        power: float | None = None,
-        random_state: Any = None,
-        engine: Any = None,
-    ) -> None:
-        self.source = source
-        self.task = task
-        self.power = power
-        self.random_state = random_state
-        self.engine = engine
+    source: Any = None
+    task: str = "regression"
+    power: float | None = None
+    random_state: Any = None
+    engine: Any = None
 
     def fit(self, X: Measures, y: Any) -> KernelGP:
         """Fit ``gp_``, a Gaussian process of scikit-learn or kermes."""
@@ -139,7 +131,12 @@ def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping
     if isinstance(learner, str):
         found = _NAMED[task][choice(learner, "learner", _NAMED[task])]()
     else:
-        found = Learner(clone(_as_estimator(learner)), _input_of(learner), {})
+        if isinstance(learner, type) or not all(hasattr(learner, name) for name in ("fit", "predict", "get_params")):
+            raise InvalidParameterError(
+                "`learner` must be the name of one, such as 'svc', or a scikit-learn estimator with fit and predict; "
+                f"got {learner!r}."
+            )
+        found = Learner(clone(learner), _input_of(learner), {})
     unknown = [name for name in grid if name not in found.estimator.get_params()]
     if unknown:
         owners = {**others, type(found.estimator).__name__: found.estimator.get_params()}
@@ -155,15 +152,6 @@ def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping
 def is_dummy(learner: Any) -> bool:
     """Whether a learner looks at no data."""
     return isinstance(learner, (DummyClassifier, DummyRegressor)) or (isinstance(learner, str) and learner == "dummy")
-
-
-def _as_estimator(learner: Any) -> Any:
-    if isinstance(learner, type) or not all(hasattr(learner, name) for name in ("fit", "predict", "get_params")):
-        raise InvalidParameterError(
-            f"`learner` must be the name of one, such as 'svc', or a scikit-learn estimator with fit and predict; got "
-            f"{learner!r}."
-        )
-    return learner
 
 
 def _input_of(estimator: Any) -> str:

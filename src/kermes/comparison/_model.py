@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,8 @@ from ._search import (
     with_memory,
 )
 
-__all__ = ["CandidateModel"]
 
-
+@dataclass(eq=False, repr=False)
 class CandidateModel(MeasureEstimator):
     """An estimator made of a candidate: preprocessing, distances, a search over parameters, a learner.
 
@@ -70,8 +70,6 @@ class CandidateModel(MeasureEstimator):
         error); None if there was nothing to choose.
     classes_ : ndarray
         The labels (classification).
-    n_features_in_ : int
-        Dimension of the points.
 
     Examples
     --------
@@ -83,21 +81,12 @@ class CandidateModel(MeasureEstimator):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def __init__(
-        self,
-        candidate: Candidate,
-        task: str = "classification",
-        scoring: str | None = None,
-        cv: int = 3,
-        random_state: int = 0,
-        engine: Any = None,
-    ) -> None:
-        self.candidate = candidate
-        self.task = task
-        self.scoring = scoring
-        self.cv = cv
-        self.random_state = random_state
-        self.engine = engine
+    candidate: Candidate
+    task: str = "classification"
+    scoring: str | None = None
+    cv: int = 3
+    random_state: int = 0
+    engine: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> CandidateModel:
         """Search on folds of X, then fit the best setting to all of X.

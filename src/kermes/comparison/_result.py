@@ -23,8 +23,6 @@ from ._folds import Fold
 from ._model import CandidateModel
 from ._search import preprocess, roots
 
-__all__ = ["Comparison", "ComparisonInterrupted", "OutOfFold", "Row"]
-
 #: Columns of the printed table, and the longest message in it.
 WIDTH = 72
 

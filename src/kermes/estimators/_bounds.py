@@ -14,8 +14,6 @@ from ..engine import Engine, pairwise
 from ..ground import Euclidean, SqEuclidean
 from ..measures import Measures
 
-__all__ = ["TransportBounds", "bounds_of"]
-
 #: Directions in all frames, and cells of the quantile functions: 4 kB per measure up to dimension 16. On MNIST, for ten
 #: neighbours among 1000, 16 x 32 leave 49 images to be compared; 2 x 32 leave 227, 8 x 32 leave 52, 32 x 64 leave 47.
 #: Of 600 clouds in dimension 5, for p = 1, one frame leaves 286, three 271, eight 260.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,19 +13,17 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer, real
-from .._estimator import KernelEstimator
+from .._estimator import MeasureEstimator
 from .._scales import median_distance
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray
+from ..core import ragged
 from ..divergences import Euclidean, Wasserstein
 from ..divergences._support import common_support
 from ..engine import pairwise
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..kernels import Exponential, inverse_squared_rho
 from ..measures import Measure, Measures, as_measures
 from ._measure_gp import MeasureGPRegressor, careful_l_bfgs, target_units
-from ._weights import WeightVectors
-
-__all__ = ["EquivalentWassersteinGP", "RhoField"]
 
 #: A length scale for each point needs so many samples for each of them.
 SAMPLES_PER_LENGTH_SCALE = 10
@@ -46,7 +45,8 @@ class RhoField(NamedTuple):
     row_costs: FloatArray
 
 
-class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
+@dataclass(eq=False, repr=False)
+class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
     r"""Gaussian process regression on measures by the squared-exponential kernel of their weights.
 
     .. math:: k(\mu, \nu) = \sigma_f^2 \exp\left(-\frac12 \sum_i \frac{(a_i - b_i)^2}{\ell_i^2}\right)
@@ -86,8 +86,6 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
         The points whose weights are compared: the shared support of the training measures, or the union of their atoms.
     isotropic_ : bool
         Whether there is one length scale.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -118,36 +116,17 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
     True
     """
 
-    #: Samples are measures, never a Gram matrix.
-    kernel = None
-
-    def __init__(
-        self,
-        cost: Any = "binary",
-        isotropic: bool | None = None,
-        noise: bool = True,
-        n_restarts: int = 4,
-        alpha: float = 1e-10,
-        random_state: Any = None,
-    ) -> None:
-        self.cost = cost
-        self.isotropic = isotropic
-        self.noise = noise
-        self.n_restarts = n_restarts
-        self.alpha = alpha
-        self.random_state = random_state
+    cost: Any = "binary"
+    isotropic: bool | None = None
+    noise: bool = True
+    n_restarts: int = 4
+    alpha: float = 1e-10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> EquivalentWassersteinGP:
-        """Find length scales, variance and noise by marginal likelihood.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-        """
+        """Find length scales, variance and noise by marginal likelihood."""
         self._check_parameters()
         measures, y = self._read_labelled(X, y, numeric=True)
-        assert isinstance(measures, Measures)
         self.points_ = common_support(measures, measures).points
         m = len(self.points_)
         plenty = 3 <= m <= len(measures) / SAMPLES_PER_LENGTH_SCALE
@@ -184,13 +163,11 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
         mean : ndarray of shape (n,)
             With ``return_std`` or ``return_cov`` a tuple.
         """
-        inputs = self._read_inputs(X)
-        return self.gp_.predict(inputs, return_std, return_cov)
+        return self.gp_.predict(self._inputs(X), return_std, return_cov)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> FloatArray:
         """Draw from the predictive distribution at the measures of X, (n, n_samples)."""
-        inputs = self._read_inputs(X)
-        return np.asarray(self.gp_.sample_y(inputs, n_samples, random_state))
+        return np.asarray(self.gp_.sample_y(self._inputs(X), n_samples, random_state))
 
     def rho_field(self, mu: Measure, nu: Measure, free: float = 1.0) -> RhoField:
         r"""Return :math:`1 / \rho_i^2` of the equivalent Wasserstein kernel from one measure to another.
@@ -231,14 +208,11 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
         process = ConstantKernel(1.0, VARIANCES) * shape
         return process + WhiteKernel(1e-2, NOISE) if self.noise else process
 
-    def _inputs(self, measures: Measures) -> Any:
+    def _inputs(self, X: Any) -> Any:
+        """Return what the process takes of X: measures for one length scale, weight vectors for several."""
+        check_is_fitted(self, "gp_")
+        measures = self._read_measures(X, reset=False)
         return measures if self.isotropic_ else WeightVectors(self.points_).rows(measures)
-
-    def _read_inputs(self, X: Any) -> Any:
-        check_is_fitted(self)
-        measures = self._read(X, reset=False)
-        assert isinstance(measures, Measures)
-        return self._inputs(measures)
 
     def _check_parameters(self) -> None:
         if self.isotropic is not None and not isinstance(self.isotropic, (bool, np.bool_)):
@@ -252,3 +226,33 @@ class EquivalentWassersteinGP(RegressorMixin, KernelEstimator):
         # A 2-D array is n Dirac masses, whose weights have nothing in common.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+class WeightVectors:
+    """Numbers the atoms of measures in a fixed set of points (m, d), in its order."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self.points = points
+
+    def ids(self, X: Measures, name: str = "X") -> IndexArray:
+        """Return the number of the point of each atom of X; refuse atoms elsewhere."""
+        known = len(self.points)
+        distinct, inverse = np.unique(np.concatenate([self.points, X.points]), axis=0, return_inverse=True)
+        place = np.full(len(distinct), -1, dtype=np.int64)
+        place[inverse.ravel()[:known]] = np.arange(known)
+        ids = place[inverse.ravel()[known:]]
+        strange = np.flatnonzero(ids < 0)
+        if len(strange):
+            atom = strange[0]
+            raise UnsuitableDataError(
+                f"`{name}[{ragged.owners(X.offsets)[atom]}]` has an atom at {X.points[atom]}, which is not among the "
+                f"{known} points that have a length scale of their own. Use isotropic=True, or measures on the support "
+                "of the training measures."
+            )
+        return np.asarray(ids)
+
+    def rows(self, X: Measures, name: str = "X") -> FloatArray:
+        """Return the weights of each measure, (len(X), m); they add up to 1."""
+        rows = np.zeros((len(X), len(self.points)))
+        np.add.at(rows, (ragged.owners(X.offsets), self.ids(X, name)), X.probabilities)
+        return rows

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["EXPECTED_FAILURES", "expected_failed_checks"]
-
 #: {(class, parameters that matter): {check: reason}}
 EXPECTED_FAILURES: dict[tuple[str, str], dict[str, str]] = {
     ("LSSVMClassifier", "kernel='precomputed'"): {

@@ -7,6 +7,7 @@ and the inverse comes from the Cholesky factor (LAPACK's potri).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,23 +19,21 @@ from .._typing import FloatArray
 from ..kernels import Exponential
 from ..measures import as_measures
 
-__all__ = ["Likelihood"]
-
 #: Derivatives of a kernel matrix in one hyperparameter: a symmetric matrix, or this number times the identity.
 Derivative = FloatArray | float
 
 
+#: A function of hyperparameters theta (logarithms, in scikit-learn's order), and of whether derivatives are asked for.
+Node = Callable[[FloatArray, bool], tuple[FloatArray, list[Derivative]]]
+
+
 class Likelihood:
-    """The likelihood of hyperparameters ``theta`` (logarithms, in scikit-learn's order) on fixed inputs."""
+    """The likelihood of hyperparameters on fixed inputs."""
 
     def __init__(self, kernel: Any, X: Any) -> None:
         self.kernel, self.X = kernel, X
-        self._node = _node(clone(kernel), X)
-
-    def matrix(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
-        """Return the kernel matrix, a fresh array, and with ``gradient`` its derivatives."""
-        K, derivatives = self._node(np.asarray(theta, dtype=np.float64), gradient)
-        return K, derivatives
+        #: Returns the kernel matrix, a fresh array, and its derivatives if asked for.
+        self.matrix = _node(clone(kernel), X)
 
 
 def log_likelihood(L: FloatArray, y: FloatArray, solved: FloatArray) -> float:
@@ -58,70 +57,64 @@ def log_likelihood_gradient(L: FloatArray, solved: FloatArray, derivatives: list
     return 0.5 * np.array([trace(S) for S in derivatives])
 
 
-def _node(kernel: Any, X: Any) -> Any:
-    """Return a function of theta, and of whether derivatives are asked for, that evaluates the kernel."""
+def _node(kernel: Any, X: Any) -> Node:
+    """Return what evaluates a kernel: a multiple, or one with noise, by its parts."""
     if isinstance(kernel, Sum) and isinstance(kernel.k2, WhiteKernel):
-        return _Noisy(kernel, X)
+        return _noisy(_node(kernel.k1, X), kernel.k2)
     if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
-        return _Multiple(kernel, X)
-    return _Held(kernel, X) if type(kernel) is Exponential else _Any(kernel, X)
+        return _multiple(kernel.k1, _node(kernel.k2, X))
+    return _held(kernel, X) if type(kernel) is Exponential else _plain(kernel, X)
 
 
-class _Any:
-    """A kernel as scikit-learn evaluates it."""
+def _plain(kernel: Any, X: Any) -> Node:
+    """Evaluate a kernel as scikit-learn does."""
 
-    def __init__(self, kernel: Any, X: Any) -> None:
-        self.kernel, self.X = kernel, X
-
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
+    def node(theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         if len(theta):
-            self.kernel.theta = theta
+            kernel.theta = theta
         if not gradient:  # which not every kernel has
-            return self.kernel(self.X), []
-        K, stack = self.kernel(self.X, eval_gradient=True)
+            return kernel(X), []
+        K, stack = kernel(X, eval_gradient=True)
         return K, [np.ascontiguousarray(stack[:, :, i]) for i in range(stack.shape[2])]
 
+    return node
 
-class _Held:
-    """An exponential kernel with its distances in hand."""
 
-    def __init__(self, kernel: Exponential, X: Any) -> None:
-        self.kernel = kernel
-        self.D = kernel.distances(as_measures(X, "X"), None)
+def _held(kernel: Exponential, X: Any) -> Node:
+    """Evaluate an exponential kernel with its distances in hand."""
+    D = kernel.distances(as_measures(X, "X"), None)
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
+    def node(theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
         if len(theta):
-            self.kernel.length_scale = float(np.exp(theta[0]))
-        K, derivatives = self.kernel.profile(self.D, gradient and len(theta) > 0)
+            kernel.length_scale = float(np.exp(theta[0]))
+        K, derivatives = kernel.profile(D, gradient and len(theta) > 0)
         return K, list(derivatives)
 
+    return node
 
-class _Multiple:
-    """``ConstantKernel * kernel``."""
 
-    def __init__(self, kernel: Product, X: Any) -> None:
-        self.constant = kernel.k1
-        self.free = kernel.k1.n_dims
-        self.node = _node(kernel.k2, X)
+def _multiple(constant: ConstantKernel, inner: Node) -> Node:
+    """Evaluate ``ConstantKernel * kernel``."""
+    free = constant.n_dims
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
-        c = float(np.exp(theta[0])) if self.free else float(self.constant.constant_value)
-        K, derivatives = self.node(theta[self.free :], gradient)
+    def node(theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
+        c = float(np.exp(theta[0])) if free else float(constant.constant_value)
+        K, derivatives = inner(theta[free:], gradient)
         K *= c
-        first: list[Derivative] = [K.copy()] if self.free and gradient else []
+        first: list[Derivative] = [K.copy()] if free and gradient else []
         return K, first + [c * S for S in derivatives]
 
+    return node
 
-class _Noisy:
-    """``kernel + WhiteKernel``."""
 
-    def __init__(self, kernel: Sum, X: Any) -> None:
-        self.white = kernel.k2
-        self.free = kernel.k2.n_dims
-        self.node = _node(kernel.k1, X)
+def _noisy(inner: Node, white: WhiteKernel) -> Node:
+    """Evaluate ``kernel + WhiteKernel``."""
+    free = white.n_dims
 
-    def __call__(self, theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
-        level = float(np.exp(theta[-1])) if self.free else float(self.white.noise_level)
-        K, derivatives = self.node(theta[: len(theta) - self.free], gradient)
+    def node(theta: FloatArray, gradient: bool) -> tuple[FloatArray, list[Derivative]]:
+        level = float(np.exp(theta[-1])) if free else float(white.noise_level)
+        K, derivatives = inner(theta[: len(theta) - free], gradient)
         K.flat[:: len(K) + 1] += level
-        return K, [*derivatives, level] if self.free and gradient else derivatives
+        return K, [*derivatives, level] if free and gradient else derivatives
+
+    return node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,17 @@ from ..features import KernelFeatures
 from . import _solve
 from ._multiclass import CodedClassifier
 
-__all__ = ["LSSVMClassifier", "LSSVMRegressor", "check_solver"]
 
-
+@dataclass(eq=False, repr=False)
 class _LSSVM(KernelEstimator):
     """One machine per column of targets, dual or primal."""
 
-    gamma: float
-    solver: str
-    n_core: int | None
-    tol: float
-    random_state: Any
+    kernel: Any = None
+    gamma: float = 1.0
+    solver: str = "dual"
+    n_core: int | None = None
+    tol: float = 1e-6
+    random_state: Any = None
 
     def _fit_machines(self, samples: Samples, targets: FloatArray, weights: FloatArray, shared: bool) -> None:
         """Fit all columns of ``targets``; unless ``shared``, a sample with target 0 takes no part in that column.
@@ -151,8 +152,6 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
     intercept_ : ndarray of shape (n_problems,)
     support_ : ndarray
         Rows of the training set in use: those of positive weight.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -182,13 +181,8 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         tol: float = 1e-6,
         random_state: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.solver = solver
-        self.n_core = n_core
+        super().__init__(kernel, gamma, solver, n_core, tol, random_state)
         self.multiclass = multiclass
-        self.tol = tol
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVMClassifier:
         r"""Fit all binary machines.
@@ -235,28 +229,13 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
 
     Parameters
     ----------
-    kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix.
-    gamma : float
-        Weight of the squared errors; large values interpolate.
-    solver : 'dual' or 'primal'
-        'primal' solves for weights on :class:`KernelFeatures`.
-    n_core, tol, random_state
-        Of the features (primal), as in :class:`KernelFeatures`.
+    kernel, gamma, solver, n_core, tol, random_state
+        Those of :class:`LSSVMClassifier`.
 
     Attributes
     ----------
-    kernel_ : kernel
-        The kernel in use.
-    dual_coef_ : ndarray of shape (n_samples, 1)
-        Dual solver.
-    coef_ : ndarray of shape (n_features, 1)
-        Primal solver; ``features_`` computes the features.
-    intercept_ : ndarray of shape (1,)
-    support_ : ndarray
-        Rows of the training set in use: those of positive weight.
-    n_features_in_ : int
-        Dimension of the points.
+    kernel_, dual_coef_, coef_, features_, intercept_, support_
+        Those of :class:`LSSVMClassifier`, for one machine.
 
     Notes
     -----
@@ -271,33 +250,8 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
     array([0.5, 1.5, 4.5, 5. ])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        gamma: float = 1.0,
-        solver: str = "dual",
-        n_core: int | None = None,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.solver = solver
-        self.n_core = n_core
-        self.tol = tol
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVMRegressor:
-        r"""Fit the machine.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-            Values.
-        sample_weight : array of shape (n,), optional
-            Multiplies gamma for each sample: :math:`1 / (\gamma s_i)` on the diagonal. 0 leaves a sample out.
-        """
+        """Fit the machine to values y; ``sample_weight`` as in :meth:`LSSVMClassifier.fit`."""
         samples, y = self._read_labelled(X, y, numeric=True)
         weights = _read_weights(sample_weight, len(y))
         self._fit_machines(samples, np.asarray(y, dtype=np.float64)[:, np.newaxis], weights, shared=True)

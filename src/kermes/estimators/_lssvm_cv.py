@@ -23,8 +23,6 @@ from . import _solve
 from ._lssvm import check_solver
 from ._multiclass import CodedClassifier
 
-__all__ = ["LSSVMClassifierCV"]
-
 
 @dataclass(frozen=True)
 class _Map:
@@ -51,6 +49,7 @@ class _Split:
     labels_val: IndexArray | None = None
 
 
+@dataclass(eq=False, repr=False)
 class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     r"""LS-SVM classifier with length scale and gamma chosen for each binary problem.
 
@@ -82,8 +81,6 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     length_scales_, gammas_ : ndarray
         The grids.
     intercept_ : ndarray of shape (n_problems,)
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -105,27 +102,15 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     array([1., 1., 1.])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        length_scales: Any = None,
-        gammas: Any = None,
-        cv: Any = None,
-        solver: str = "dual",
-        n_core: int | None = None,
-        multiclass: str = "ovo",
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.length_scales = length_scales
-        self.gammas = gammas
-        self.cv = cv
-        self.solver = solver
-        self.n_core = n_core
-        self.multiclass = multiclass
-        self.tol = tol
-        self.random_state = random_state
+    kernel: Any = None
+    length_scales: Any = None
+    gammas: Any = None
+    cv: Any = None
+    solver: str = "dual"
+    n_core: int | None = None
+    multiclass: str = "ovo"
+    tol: float = 1e-6
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> LSSVMClassifierCV:
         """Choose length scales and gammas, then fit all machines on X.
@@ -134,39 +119,30 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         ----------
         X : Measures, or anything ``as_measures`` takes
         y : array of shape (n,)
-            Labels, of two classes at least.
         X_val, y_val : like X and y, optional
             Validation set, with a sample of each class at least. It is used for the choice only. Take slices of one
             collection for X and X_val, so that distances are remembered.
         """
         samples, labels = self._start(X, y)
-        splits = self._splits(samples, labels, X_val, y_val)
-        self._choose(splits)
+        self._choose(self._splits(samples, labels, X_val, y_val))
         self._refit(samples, self.codes_[labels])
         return self
 
     def binary_decisions(self, X: Any) -> FloatArray:
         """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
         check_is_fitted(self)
-        samples = self._read(X, reset=False)
-        assert isinstance(samples, Measures)
+        samples = self._read_measures(X, reset=False)
         outputs = np.empty((len(samples), len(self.intercept_)))
         for view, problems, coef in self._machines:
             outputs[:, problems] = view(samples) @ coef + self.intercept_[problems]
         return outputs
 
     def terms(self, X: Any) -> tuple[FloatArray, IndexArray]:
-        """Return the terms of the outputs and the rows of their training samples, as ``LSSVMClassifier.terms`` (dual).
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        """
+        """Return the terms of the outputs and the rows of their samples, as ``LSSVMClassifier.terms`` (dual)."""
         check_is_fitted(self)
         if self.solver != "dual":
             raise InvalidParameterError("the terms of an LSSVMClassifierCV exist for solver='dual' only.")
-        samples = self._read(X, reset=False)
-        assert isinstance(samples, Measures)
+        samples = self._read_measures(X, reset=False)
         values = np.empty((len(samples), len(self.support_), len(self.intercept_)))
         for view, problems, coef in self._machines:
             values[:, :, problems] = view(samples)[:, :, np.newaxis] * coef
@@ -196,8 +172,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         if X_val is not None and self.cv is not None:
             raise InvalidParameterError("`cv` must be None when a validation set is given; it would not be used.")
         if X_val is not None:
-            validation = self._read(X_val, reset=False, name="X_val")
-            assert isinstance(validation, Measures)
+            validation = self._read_measures(X_val, reset=False, name="X_val")
             return [_Split(X, labels, validation, self._validation_labels(validation, y_val))]
         if self.cv is None:
             return [_Split(X, labels)]
@@ -249,7 +224,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     def _validate(self, split: _Split, length_scale: float) -> list[tuple[IndexArray, FloatArray]]:
         """Return the number of wrong signs and the summed squared residuals of each problem, for every gamma."""
         view = self._view(split.X, length_scale)
-        matrix = self._training_rows(view, split.X)
+        matrix = view(None if self.solver == "dual" else split.X)
         validation = None if split.X_val is None else view(split.X_val)
         targets = self.codes_[split.labels]
         dual = self.solver == "dual"
@@ -289,7 +264,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         self._machines: list[tuple[_Map, IndexArray, FloatArray]] = []
         for scale in np.unique(self.length_scale_):
             view = self._view(X, scale)
-            matrix = self._training_rows(view, X)
+            matrix = view(None if self.solver == "dual" else X)
             problems = np.flatnonzero(self.length_scale_ == scale)
             coef = np.empty((matrix.shape[1], len(problems)))
             for column, p in enumerate(problems):
@@ -307,9 +282,6 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         components, eigenvalues = feature_map(kernel(anchors), self.tol, None)
         return _Map(kernel, anchors, components, negative_mass(eigenvalues))
 
-    def _training_rows(self, view: _Map, X: Measures) -> FloatArray:
-        return view(None if self.solver == "dual" else X)
-
 
 def _misfit(outputs: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray]:
     """Return the number of wrong signs and the sum of squared residuals in each column of outputs."""
@@ -322,9 +294,9 @@ def _length_scale_name(kernel: Any) -> str:
     """Return the one parameter of the kernel that is a length scale, such as ``kernel__length_scale``."""
     names = [name for name in kernel.get_params() if name.split("__")[-1] == "length_scale"]
     if len(names) != 1:
-        found = "none" if not names else ", ".join(names)
         raise InvalidParameterError(
-            f"`kernel` must have exactly one parameter length_scale to choose; {kernel!r} has {found}. Use "
+            f"`kernel` must have exactly one parameter length_scale to choose; {kernel!r} has "
+            f"{', '.join(names) or 'none'}. Use "
             "GridSearchCV with LSSVMClassifier for other kernels."
         )
     return str(names[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._checks import choice
 from .._estimator import MeasureEstimator
-from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
-
-__all__ = ["MapPoints"]
 
 WEIGHTINGS = ("auto", "mass", "measure", "atom")
 
 
+@dataclass(eq=False, repr=False)
 class MapPoints(TransformerMixin, MeasureEstimator):
     r"""Apply a transformer of vectors to the points of measures; weights stay.
 
@@ -40,8 +39,6 @@ class MapPoints(TransformerMixin, MeasureEstimator):
     ----------
     transformer_ : transformer
         The fitted one.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -66,9 +63,8 @@ class MapPoints(TransformerMixin, MeasureEstimator):
     array(['left', 'left', 'right', 'right'], dtype='<U5')
     """
 
-    def __init__(self, transformer: Any, weighting: str = "auto") -> None:
-        self.transformer = transformer
-        self.weighting = weighting
+    transformer: Any
+    weighting: str = "auto"
 
     def fit(self, X: Any, y: Any = None) -> MapPoints:
         """Fit the transformer on the atoms of all measures.
@@ -81,7 +77,11 @@ class MapPoints(TransformerMixin, MeasureEstimator):
         """
         weighted = self._takes_weights()
         measures = self._read_measures(X, reset=True)
-        options = {"sample_weight": self._weights(measures)} if weighted else {}
+        weights = measures.probabilities if self.weighting == "measure" else measures.weights
+        # The heaviest atom has a mass near 1: scikit-learn takes sums of weights for numbers of samples, and from 1e15
+        # on every coordinate for constant. A power of two rounds nothing.
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+        options = {"sample_weight": weights} if weighted else {}
         if y is not None:
             check_consistent_length(measures, y)
             y = np.repeat(np.asarray(y), measures.sizes, axis=0)
@@ -115,6 +115,3 @@ class MapPoints(TransformerMixin, MeasureEstimator):
                 f"sample_weight; got {weighting!r}."
             )
         return able and weighting != "atom"
-
-    def _weights(self, measures: Measures) -> FloatArray:
-        return measures.probabilities if self.weighting == "measure" else measures.weights.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOn
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import as_distances, choice, positive, real
-from .._estimator import KernelEstimator, MeasureEstimator, default_divergence
+from .._estimator import KernelEstimator, MeasureEstimator
 from .._scales import median_distance
 from .._typing import FloatArray
 from ..core import profiles
 from ..definiteness import spectrum
 from ..definiteness._spectrum import ASYMMETRY
-from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
-
-__all__ = ["DistanceMatrix", "DistanceToKernel", "KernelMatrix"]
 
 CHECKS = ("warn", "raise", "ignore")
 #: Profiles by name: functions of (d / l)^h.
@@ -33,6 +31,7 @@ PROFILES: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     r"""Distances to the training measures.
 
@@ -55,8 +54,6 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
         The divergence in use.
     X_fit_ : Measures
         The training measures.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -73,25 +70,13 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
     array(['high'], dtype='<U4')
     """
 
-    def __init__(self, divergence: Any = None, squared: bool = False, engine: Engine | None = None) -> None:
-        self.divergence = divergence
-        self.squared = squared
-        self.engine = engine
+    divergence: Any = None
+    squared: bool = False
+    engine: Engine | None = None
 
     def fit(self, X: Any, y: Any = None) -> DistanceMatrix:
-        """Keep the training measures.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
-        if self.divergence is not None and not isinstance(self.divergence, Divergence):
-            raise InvalidParameterError(
-                "`divergence` must be a divergence such as divergences.Wasserstein(p=2), or None; got "
-                f"{self.divergence!r}. A matrix of distances needs no DistanceMatrix in front of it."
-            )
-        self.divergence_ = default_divergence() if self.divergence is None else self.divergence
+        """Keep the training measures."""
+        self.divergence_ = self._resolve_divergence()
         self.X_fit_ = self._read_measures(X, reset=True)
         self.divergence_.check(self.X_fit_)
         return self
@@ -116,6 +101,7 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
         return len(self.X_fit_)
 
 
+@dataclass(eq=False, repr=False)
 class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Kernel values against the training measures.
 
@@ -137,8 +123,6 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         The kernel in use.
     X_fit_ : Measures
         The training measures; the Gram matrix if precomputed.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -157,25 +141,29 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     array(['high'], dtype='<U4')
     """
 
-    def __init__(self, kernel: Any = None, check: str = "warn") -> None:
-        self.kernel = kernel
-        self.check = check
+    kernel: Any = None
+    check: str = "warn"
 
     def fit(self, X: Any, y: Any = None) -> KernelMatrix:
-        """Keep the training measures, and look at their Gram matrix if asked to.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
-        self._fit(X, self.check != "ignore")
+        """Keep the training measures, and look at their Gram matrix if asked to."""
+        self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Return the Gram matrix of the training measures, (n, n)."""
-        K = self._fit(X, True)
-        assert K is not None
+        K = self._fit(X)
+        return np.array(self._gram_fit() if K is None else K)
+
+    def _fit(self, X: Any) -> FloatArray | None:
+        """Fit; return the Gram matrix if it was looked at."""
+        choice(self.check, "check", CHECKS)
+        samples = self._read(X, reset=True)
+        self._bind(samples, np.arange(len(samples)))
+        claim = getattr(self.kernel_, "is_positive_definite", None)
+        if self.check == "ignore" or (claim is not None and claim(self.n_features_in_) is True):
+            return None
+        K = self._gram_fit()
+        judge_gram(K, self.check)
         return K
 
     def transform(self, X: Any) -> FloatArray:
@@ -183,27 +171,12 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         check_is_fitted(self)
         return self._gram(self._read(X, reset=False))
 
-    def _fit(self, X: Any, needed: bool) -> FloatArray | None:
-        """Fit; return the Gram matrix if it is ``needed``."""
-        choice(self.check, "check", CHECKS)
-        samples = self._read(X, reset=True)
-        self._bind(samples, np.arange(len(samples)))
-        if not needed:
-            return None
-        K = self._gram_fit().copy()
-        if self.check != "ignore" and not self._proved():
-            judge_gram(K, self.check)
-        return K
-
-    def _proved(self) -> bool:
-        claim = getattr(self.kernel_, "is_positive_definite", None)
-        return claim is not None and claim(self.n_features_in_) is True
-
     @property
     def _n_features_out(self) -> int:
         return len(self.support_)
 
 
+@dataclass(eq=False, repr=False)
 class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Kernel values from distances: a profile of the matrix that :class:`DistanceMatrix` returns.
 
@@ -248,17 +221,10 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     #: How scikit-learn distinguishes matrices of distances from Gram matrices.
     metric = "precomputed"
 
-    def __init__(
-        self,
-        profile: str | Callable[[FloatArray], FloatArray] = "exponential",
-        length_scale: float | str = "median",
-        power: float = 2.0,
-        scale: float = 1.0,
-    ) -> None:
-        self.profile = profile
-        self.length_scale = length_scale
-        self.power = power
-        self.scale = scale
+    profile: str | Callable[[FloatArray], FloatArray] = "exponential"
+    length_scale: float | str = "median"
+    power: float = 2.0
+    scale: float = 1.0
 
     def fit(self, D: Any, y: Any = None) -> DistanceToKernel:
         """Choose the length scale.

@@ -16,8 +16,6 @@ from ..exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidPa
 from ..measures import Measures
 from ._likelihood import Likelihood, log_likelihood, log_likelihood_gradient
 
-__all__ = ["MeasureGPRegressor", "careful_l_bfgs"]
-
 #: Jitters against bad conditioning, as fractions of the mean of the diagonal: tried for every hyperparameter.
 RUNGS = (1e-10, 1e-8, 1e-6)
 #: First jitter against an indefinite kernel; every failure multiplies it by ten.
@@ -126,7 +124,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         """
         if theta is None:
             return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
-        K, derivatives = self._likelihood().matrix(theta, eval_gradient)
+        K, derivatives = self._likelihood().matrix(np.asarray(theta, dtype=np.float64), eval_gradient)
         unit = float(np.mean(np.diag(K)))
         K.flat[:: len(K) + 1] += self.alpha
         L, _ = _cholesky(K, unit, (0.0, *RUNGS))

@@ -13,8 +13,6 @@ from .._checks import choice
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 
-__all__ = ["CodedClassifier", "code_words", "decode"]
-
 SCHEMES = ("ovo", "ovr")
 
 

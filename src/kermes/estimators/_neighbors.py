@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,18 +15,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, integer
-from .._estimator import MeasureEstimator, default_divergence
+from .._estimator import MeasureEstimator
 from .._typing import FloatArray, IndexArray
+from ..core.status import UNCONVERGED
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..engine._executors import ONE_THREAD, run
+from ..engine._job import Job
 from ..engine._progress import Progress
-from ..exceptions import InvalidParameterError
+from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures
 from ._bounds import TransportBounds, bounds_of
-from ._distance_rows import DistanceRows
-
-__all__ = ["NearestMeasures", "Search"]
 
 #: Distances of one query computed between two looks at the bounds.
 BATCH = 8
@@ -46,6 +47,7 @@ class Search:
     n_evaluated: int
 
 
+@dataclass(eq=False, repr=False)
 class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     r"""Nearest neighbours among measures: those of brute force, for fewer distances.
 
@@ -67,8 +69,6 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         The distance in use.
     X_fit_ : Measures
         The measures searched.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -106,31 +106,17 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     #: Pairs whose bounds, or distances, are held at a time (16 MB).
     _block = 1 << 21
 
-    def __init__(
-        self, divergence: Divergence | None = None, n_neighbors: int = 5, engine: Engine | None = None
-    ) -> None:
-        self.divergence = divergence
-        self.n_neighbors = n_neighbors
-        self.engine = engine
+    divergence: Divergence | None = None
+    n_neighbors: int = 5
+    engine: Engine | None = None
 
     def fit(self, X: Any, y: Any = None) -> NearestMeasures:
-        """Keep the measures to be searched, and prepare the bounds.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
+        """Keep the measures to be searched, and prepare the bounds."""
         integer(self.n_neighbors, "n_neighbors", low=1)
-        if self.divergence is not None and not isinstance(self.divergence, Divergence):
-            raise InvalidParameterError(
-                f"`divergence` must be a divergence such as divergences.Wasserstein(p=2) or None; got "
-                f"{self.divergence!r}."
-            )
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {self.engine!r}.")
         self.X_fit_ = self._read_measures(X, reset=True)
-        self.divergence_ = default_divergence() if self.divergence is None else self.divergence
+        self.divergence_ = self._resolve_divergence()
         self.divergence_.check(self.X_fit_)
         self._bounds = bounds_of(self.divergence_, self.X_fit_)
         return self
@@ -229,7 +215,7 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         distances, indices = np.empty((len(Y), k)), np.empty((len(Y), k), dtype=np.int64)
         evaluated, engine, title = np.zeros(len(Y), dtype=np.int64), self.engine or Engine(), repr(self.divergence_)
         with ONE_THREAD, Progress(len(Y), engine.progress, title, "queries") as progress:
-            distance_rows = DistanceRows(self.divergence_, Y, self.X_fit_)
+            distance_rows = _DistanceRows(self.divergence_, Y, self.X_fit_)
 
             def search(i: int) -> None:
                 distances[i], indices[i], evaluated[i] = _nearest(partial(distance_rows, i), bounds[i], k)
@@ -238,6 +224,34 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
             run(search, range(len(Y)), min(engine.n_threads, len(Y)))
         distance_rows.warn()
         return distances, indices, int(evaluated.sum())
+
+
+class _DistanceRows:
+    """Distances between the measures of Y and chosen ones of X, those of ``pairwise``; may be called from threads.
+
+    Measures are prepared once; distances are not remembered.
+    """
+
+    def __init__(self, divergence: Divergence, Y: Measures, X: Measures) -> None:
+        self._job = Job.between(divergence, Y, X)
+        self._unconverged, self._lock = 0, threading.Lock()
+
+    def __call__(self, row: int, cols: IndexArray) -> FloatArray:
+        """Return the distances between Y[row] and X[cols]."""
+        distances, status = self._job.distances(np.array([row]), cols)
+        with self._lock:
+            self._unconverged += int(np.count_nonzero(status == UNCONVERGED))
+        return np.asarray(distances[0])
+
+    def warn(self) -> None:
+        """Warn of distances that did not reach their tolerance."""
+        if self._unconverged:
+            warnings.warn(
+                f"{self._unconverged} distances of {self._job.divergence!r} did not reach their tolerance; they are "
+                "estimates, and so are the neighbours chosen by them.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
 def _nearest(

@@ -16,18 +16,6 @@ from .._linalg import eigh
 from .._typing import FloatArray
 from ..exceptions import IllConditionedWarning, NumericalError
 
-__all__ = [
-    "DualFactor",
-    "Path",
-    "PrimalFactor",
-    "Solver",
-    "binary",
-    "dual",
-    "dual_leave_one_out",
-    "from_moments",
-    "primal",
-]
-
 #: (matrix, targets, ridge) -> coefficients, intercepts
 Solver: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,45 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from ..measures import Measures, chunks
 from . import _solve
-from ._moments import Moments
 from ._multiclass import CodedClassifier
-
-__all__ = ["StreamingLSSVMClassifier", "StreamingLSSVMRegressor"]
 
 #: Core samples of the default features.
 CORE = 200
+
+
+class Moments:
+    """Moments of n vectors (r,): what a least-squares fit needs to know of them, whatever n is.
+
+    Scatters are about the mean, and updated as by Chan, Golub and LeVeque (1979): no digits are lost to large means.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.count = 0
+        self.mean: FloatArray = np.zeros(size)
+        self.scatter: FloatArray = np.zeros((size, size))
+
+    def add(self, rows: FloatArray) -> None:
+        """Add the vectors ``rows`` (m, r)."""
+        if not len(rows):
+            return
+        mean = rows.mean(axis=0)
+        centred = rows - mean
+        gap, total = mean - self.mean, self.count + len(rows)
+        self.scatter += centred.T @ centred + np.outer(gap, gap * (self.count * len(rows) / total))
+        self.mean = self.mean + gap * (len(rows) / total)
+        self.count = total
+
+    @staticmethod
+    def pool(parts: Iterable[Moments]) -> tuple[FloatArray, FloatArray]:
+        """Return mean and scatter of all vectors of several moments."""
+        parts = list(parts)
+        counts, means = np.array([part.count for part in parts], dtype=np.float64), np.array([p.mean for p in parts])
+        mean = counts @ means / counts.sum()
+        gaps = means - mean
+        scatter: FloatArray = (gaps.T * counts) @ gaps
+        for part in parts:
+            scatter += part.scatter
+        return mean, scatter
 
 
 class _Streaming(MeasureEstimator, ABC):
@@ -44,6 +78,16 @@ class _Streaming(MeasureEstimator, ABC):
     def intercept_(self) -> FloatArray:
         """Intercepts, (n_machines,)."""
         return self._solution()[1]
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn from all samples, a batch at a time."""
+        self._learn(X, y, first=True)
+        self._solution()
+        return self
+
+    @abstractmethod
+    def _learn(self, X: Any, y: Any, first: bool) -> Any:
+        """Add samples to the moments; ``first`` forgets those before."""
 
     def _solution(self) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "features_")
@@ -68,13 +112,14 @@ class _Streaming(MeasureEstimator, ABC):
         coef, intercept = self._solution()
         return np.concatenate([self._features_of(part) @ coef + intercept for part in self._batches(measures)])
 
-    def _batches(self, X: Measures) -> Any:
-        return chunks(X, size=integer(self.chunk_size, "chunk_size", low=1))
+    def _batches(self, X: Measures, *y: AnyArray) -> Any:
+        return chunks(X, *y, size=integer(self.chunk_size, "chunk_size", low=1))
 
     def _features_of(self, X: Measures) -> FloatArray:
         return np.asarray(self.features_.transform(X), dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
     r"""The classifier of ``LSSVMClassifier(solver="primal")``, learned from a stream.
 
@@ -103,8 +148,6 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         After ``partial_fit`` solved for when first asked for.
     codes_ : ndarray of shape (n_classes, n_problems)
         Target of each class in each binary problem.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -126,29 +169,10 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
     0.95
     """
 
-    def __init__(
-        self, features: Any = None, gamma: float = 1.0, multiclass: str = "ovo", chunk_size: int = 1024
-    ) -> None:
-        self.features = features
-        self.gamma = gamma
-        self.multiclass = multiclass
-        self.chunk_size = chunk_size
-
-    def fit(self, X: Any, y: Any) -> StreamingLSSVMClassifier:
-        """Learn from all samples, a batch at a time.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-            Labels, of two classes at least.
-        """
-        measures, y = self._read_labelled(X, y, reset=True, numeric=False)
-        check_classification_targets(y)
-        self._begin(measures, np.unique(y))
-        self._add(measures, y)
-        self._solution()
-        return self
+    features: Any = None
+    gamma: float = 1.0
+    multiclass: str = "ovo"
+    chunk_size: int = 1024
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StreamingLSSVMClassifier:
         """Learn from one more batch of a stream.
@@ -165,28 +189,26 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
             raise InvalidParameterError(
                 "`classes` must be passed to the first call of partial_fit: all labels there are."
             )
-        measures, y = self._read_labelled(X, y, reset=first, numeric=False)
-        if first:
-            self._begin(measures, np.unique(classes))
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InvalidParameterError(f"`classes` must be those of the first call, {self.classes_}; got {classes!r}.")
-        return self._add(measures, y)
+        return self._learn(X, y, first, classes)
 
     def binary_decisions(self, X: Any) -> FloatArray:
         """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
         return self._outputs(X)
 
-    def _begin(self, X: Measures, classes: AnyArray) -> None:
-        positive(self.gamma, "gamma")
-        self._set_classes(classes)
-        n_features = self._start(X)
-        self._moments = [Moments(n_features) for _ in classes]
-
-    def _add(self, X: Measures, y: AnyArray) -> StreamingLSSVMClassifier:
+    def _learn(self, X: Any, y: Any, first: bool, classes: Any = None) -> StreamingLSSVMClassifier:
+        measures, y = self._read_labelled(X, y, reset=first, numeric=False)
+        if first:
+            check_classification_targets(y)
+            positive(self.gamma, "gamma")
+            self._set_classes(np.unique(y if classes is None else classes))
+            n_features = self._start(measures)
+            self._moments = [Moments(n_features) for _ in self.classes_]
         strangers = np.setdiff1d(y, self.classes_)
         if len(strangers):
             raise InvalidParameterError(f"`y` holds the label {strangers[0]!r}, which is not among `classes`.")
-        for part, labels in chunks(X, y, size=integer(self.chunk_size, "chunk_size", low=1)):
+        for part, labels in self._batches(measures, y):
             F = self._features_of(part)
             for moments, label in zip(self._moments, self.classes_, strict=True):
                 moments.add(F[labels == label])
@@ -216,6 +238,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         return coef, intercept
 
 
+@dataclass(eq=False, repr=False)
 class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
     r"""The regression of ``LSSVMRegressor(solver="primal")``, learned from a stream.
 
@@ -237,8 +260,6 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
         The fitted features.
     coef_, intercept_ : ndarrays of shape (n_features, 1) and (1,)
         After ``partial_fit`` solved for when first asked for.
-    n_features_in_ : int
-        Dimension of the points.
 
     Examples
     --------
@@ -255,32 +276,12 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
     True
     """
 
-    def __init__(self, features: Any = None, gamma: float = 1.0, chunk_size: int = 1024) -> None:
-        self.features = features
-        self.gamma = gamma
-        self.chunk_size = chunk_size
-
-    def fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
-        """Learn from all samples, a batch at a time.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-            Values.
-        """
-        self._learn(X, y, first=True)
-        self._solution()
-        return self
+    features: Any = None
+    gamma: float = 1.0
+    chunk_size: int = 1024
 
     def partial_fit(self, X: Any, y: Any) -> StreamingLSSVMRegressor:
-        """Learn from one more batch of a stream.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-        """
+        """Learn from one more batch of a stream."""
         return self._learn(X, y, first=not hasattr(self, "features_"))
 
     def predict(self, X: Any) -> FloatArray:
@@ -292,7 +293,7 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
         if first:
             positive(self.gamma, "gamma")
             self._moments = Moments(self._start(measures) + 1)
-        for part, values in chunks(measures, y, size=integer(self.chunk_size, "chunk_size", low=1)):
+        for part, values in self._batches(measures, y):
             self._moments.add(np.column_stack([self._features_of(part), values]))
         self._weights = None
         return self

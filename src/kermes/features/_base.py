@@ -16,8 +16,6 @@ from ..divergences._base import batches
 from ..exceptions import NumericalError
 from ..measures import Measures
 
-__all__ = ["MeasureFeatures"]
-
 
 class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     """Base of the feature maps: a subclass learns from measures and maps them, a batch at a time."""
@@ -27,23 +25,11 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     _batch = 4e6
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Learn what the map needs.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
+        """Learn what the map needs."""
         return self._fit(X, first=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
-        """Learn from one more batch of a stream.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
+        """Learn from one more batch of a stream."""
         return self._fit(X, first=not hasattr(self, "n_features_in_"))
 
     def transform(self, X: Any) -> AnyArray:

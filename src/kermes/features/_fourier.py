@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
 from ._base import MeasureFeatures
 
-__all__ = ["RandomFourierFeatures"]
 
-
+@dataclass(eq=False, repr=False)
 class RandomFourierFeatures(MeasureFeatures):
     r"""Features of measures whose Euclidean distance approximates MMD.
 
@@ -44,14 +44,14 @@ class RandomFourierFeatures(MeasureFeatures):
     ground_ : PointKernel
         The point kernel in use.
     frequencies_ : ndarray of shape (dim, D)
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
     *Error*: inner products are means of D independent terms in [-1, 1] with the right expectation, so their standard
     error is at most :math:`1 / \sqrt{D}`. Measured for MMD on handwritten digits, sigma of 2 pixels, D = 500:
     1.3 % in the median, at most 4.2 % in 95 of 100 pairs (``python -m benchmarks features_fourier``).
+
+    *Rounding*: cosines of large numbers. Points at r times sigma from the origin leave errors of about 1e-16 r.
 
     *Streaming*: ``partial_fit`` keeps the mean and the spread of the atoms; the frequencies are drawn once and scaled.
     *Cost*: D cosines and sines for each atom, or for each point of a shared support.
@@ -68,17 +68,10 @@ class RandomFourierFeatures(MeasureFeatures):
     (0.54, 0.55)
     """
 
-    def __init__(
-        self,
-        ground: PointKernel | None = None,
-        n_components: int = 500,
-        random_state: Any = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.ground = ground
-        self.n_components = n_components
-        self.random_state = random_state
-        self.dtype = dtype
+    ground: PointKernel | None = None
+    n_components: int = 500
+    random_state: Any = None
+    dtype: str = "float64"
 
     @property
     def _n_features_out(self) -> int:
@@ -92,11 +85,13 @@ class RandomFourierFeatures(MeasureFeatures):
             )
         if first:
             self._draw = self._standard_frequencies(X.dim)
-            self._count, self._mean, self._scatter = 0, np.zeros(X.dim), 0.0
+            self._origin = X.points[0].copy()  # moments of gaps to an atom: equal points have none, wherever they are
+            self._count, self._mean, self._scatter, self._widest = 0, np.zeros(X.dim), 0.0, 0.0
         if self.ground is None:
             self._add_moments(X)
-        spread = np.sqrt(self._scatter / max(self._count, 1))
-        self.ground_ = self.ground or Gaussian(sigma=float(spread) if spread > 0 else 1.0)
+        # A spread whose square underflows is no 1: the Gaussian refuses it.
+        spread = float(np.sqrt(self._scatter / max(self._count, 1))) or self._widest or 1.0
+        self.ground_ = self.ground or Gaussian(sigma=spread)
         rate = self.ground_.params[0]
         self.frequencies_ = self._draw * (np.sqrt(2.0 * rate) if isinstance(self.ground_, Gaussian) else rate)
 
@@ -108,9 +103,10 @@ class RandomFourierFeatures(MeasureFeatures):
 
     def _add_moments(self, X: Measures) -> None:
         """Add up how far atoms are from their centre, batch by batch (Chan, Golub and LeVeque, 1979)."""
-        n = len(X)
-        mean = X.expectation(X.points).mean(axis=0)
-        scatter = float(X.expectation(((X.points - mean) ** 2).sum(axis=1, keepdims=True)).sum())
+        n, gaps = len(X), X.points - self._origin
+        mean = X.expectation(gaps).mean(axis=0)
+        scatter = float(X.expectation(((gaps - mean) ** 2).sum(axis=1, keepdims=True)).sum())
+        self._widest = max(self._widest, float(np.abs(gaps).max()))
         gap, total = mean - self._mean, self._count + n
         self._scatter += scatter + float(gap @ gap) * self._count * n / total
         self._mean = self._mean + gap * (n / total)

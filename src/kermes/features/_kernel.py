@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,11 @@ from .._typing import FloatArray, IndexArray
 from ..core import eigenvalues
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 
-__all__ = ["KernelFeatures", "draw_core", "feature_map", "warn_negative_mass"]
-
 #: Share of negative eigenvalues above which leaving them out is worth a warning.
 LARGE_NEGATIVE_MASS = 0.05
 
 
+@dataclass(eq=False, repr=False)
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Features of measures whose inner products approximate a kernel, indefinite or not.
 
@@ -59,8 +59,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         exceeds 5 %.
     support_ : ndarray of shape (n_core,)
         Rows of the core samples in the training set.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -79,28 +77,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
            [0.   , 0.039, 1.   ]])
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: int | None = None,
-        tol: float = 1e-6,
-        n_core: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.tol = tol
-        self.n_core = n_core
-        self.random_state = random_state
+    kernel: Any = None
+    n_components: int | None = None
+    tol: float = 1e-6
+    n_core: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> KernelFeatures:
-        """Decompose the Gram matrix of the core samples.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
+        """Decompose the Gram matrix of the core samples."""
         samples = self._read(X, reset=True)
         self._bind(samples, draw_core(len(samples), self.n_core, self.random_state))
         self.components_, self.eigenvalues_ = feature_map(self._gram_fit(), self.tol, self.n_components)

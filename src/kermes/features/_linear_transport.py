@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,8 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._base import MeasureFeatures
 
-__all__ = ["LinearTransportFeatures"]
 
-
+@dataclass(eq=False, repr=False)
 class LinearTransportFeatures(MeasureFeatures):
     r"""Features of measures by optimal plans from a reference measure; distances approximate W_2.
 
@@ -41,8 +41,6 @@ class LinearTransportFeatures(MeasureFeatures):
     ----------
     reference_ : Measures
         The reference in use, one measure.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -68,17 +66,10 @@ class LinearTransportFeatures(MeasureFeatures):
     True
     """
 
-    def __init__(
-        self,
-        reference: Measures | None = None,
-        n_reference: int = 50,
-        random_state: Any = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.reference = reference
-        self.n_reference = n_reference
-        self.random_state = random_state
-        self.dtype = dtype
+    reference: Measures | None = None
+    n_reference: int = 50
+    random_state: Any = None
+    dtype: str = "float64"
 
     @property
     def _n_features_out(self) -> int:

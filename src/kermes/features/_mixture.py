@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import KernelEstimator
+from .._estimator import MeasureEstimator
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ..kernels import Bumps, SemigroupMixture
-from ..measures import Measures
-
-__all__ = ["MixtureFeatures"]
 
 
-class MixtureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+@dataclass(eq=False, repr=False)
+class MixtureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
     r"""Exact features of a semigroup mixture, linear in the number of measures.
 
     .. math:: \phi_i(\mu) = \sqrt{w_i} \, \exp\left(-\mu[f_i]\right), \qquad
@@ -38,8 +37,6 @@ class MixtureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     ----------
     kernel_ : SemigroupMixture
         The kernel in use.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -57,44 +54,27 @@ class MixtureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     0.92
     """
 
-    def __init__(
-        self,
-        kernel: SemigroupMixture | None = None,
-        n_components: int = 100,
-        width: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.width = width
-        self.random_state = random_state
+    kernel: SemigroupMixture | None = None
+    n_components: int = 100
+    width: float | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> MixtureFeatures:
-        """Draw the bumps, or check the kernel.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : ignored
-        """
-        samples = self._read(X, reset=True)
-        assert isinstance(samples, Measures)  # nothing is precomputed
-        self.kernel_ = self._default(samples) if self.kernel is None else clone(self.kernel)
+        """Draw the bumps, or check the kernel."""
+        if self.kernel is not None and not isinstance(self.kernel, SemigroupMixture):
+            raise InvalidParameterError(
+                f"`kernel` must be a kernels.SemigroupMixture or None; got {self.kernel!r}. For other kernels use "
+                "KernelFeatures."
+            )
+        samples = self._read_measures(X, reset=True)
+        self.kernel_ = clone(self.kernel, safe=False)
+        if self.kernel is None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            self.kernel_ = SemigroupMixture(Bumps.random(samples, self.n_components, self.width, seed=seed))
         self._n_features_out = self.kernel_.features(samples[:1]).shape[1]
         return self
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of X, (len(X), number of functions)."""
         check_is_fitted(self)
-        return self.kernel_.features(self._read(X, reset=False))  # type: ignore[no-any-return]
-
-    def _default(self, X: Measures) -> SemigroupMixture:
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return SemigroupMixture(Bumps.random(X, self.n_components, self.width, seed=seed))
-
-    def _check_kernel(self) -> None:
-        if self.kernel is not None and not isinstance(self.kernel, SemigroupMixture):
-            raise InvalidParameterError(
-                f"`kernel` must be a kernels.SemigroupMixture or None; got {self.kernel!r}. For other kernels use "
-                "KernelFeatures."
-            )
+        return self.kernel_.features(self._read_measures(X, reset=False))  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, jump_levels, quantile_means
 from ..measures import Measures
 from ._base import MeasureFeatures
-
-__all__ = ["QuantileFeatures", "SlicedFeatures"]
 
 
 class _ProjectedQuantiles(MeasureFeatures):
@@ -74,6 +73,7 @@ class _ProjectedQuantiles(MeasureFeatures):
         return np.asarray(len(self.directions_) * (X.sizes + len(self.levels_)), dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class QuantileFeatures(_ProjectedQuantiles):
     r"""Features of measures on the line whose Euclidean distance is W_2.
 
@@ -96,8 +96,6 @@ class QuantileFeatures(_ProjectedQuantiles):
         Upper ends of the cells.
     directions_ : ndarray of shape (dim, dim)
         The axes.
-    n_features_in_ : int
-        Dimension of the points.
 
     Notes
     -----
@@ -132,9 +130,8 @@ class QuantileFeatures(_ProjectedQuantiles):
            [3.536, 1.414, 0.   ]])
     """
 
-    def __init__(self, n_quantiles: int | None = 100, dtype: str = "float64") -> None:
-        self.n_quantiles = n_quantiles
-        self.dtype = dtype
+    n_quantiles: int | None = 100
+    dtype: str = "float64"
 
     def _choose_directions(self, dim: int) -> FloatArray:
         return np.eye(dim)
@@ -144,6 +141,7 @@ class QuantileFeatures(_ProjectedQuantiles):
         return 1.0
 
 
+@dataclass(eq=False, repr=False)
 class SlicedFeatures(_ProjectedQuantiles):
     r"""Features of measures whose Euclidean distance is the sliced Wasserstein distance.
 
@@ -162,17 +160,13 @@ class SlicedFeatures(_ProjectedQuantiles):
         That suits measures of few different sizes and equally heavy atoms.
     seed : int
         Seed of the directions.
-    dtype : 'float64' or 'float32'
-        Type of the returned features; they are computed in double precision and rounded once.
+    dtype
+        As in :class:`QuantileFeatures`.
 
     Attributes
     ----------
-    levels_ : ndarray of shape (n_cells,)
-        Upper ends of the cells.
-    directions_ : ndarray of shape (L, dim)
-        Unit vectors.
-    n_features_in_ : int
-        Dimension of the points.
+    levels_, directions_
+        As in :class:`QuantileFeatures`; the directions are L unit vectors.
 
     Notes
     -----
@@ -197,11 +191,10 @@ class SlicedFeatures(_ProjectedQuantiles):
     0.93
     """
 
-    def __init__(self, n_slices: int = 50, n_quantiles: int | None = 20, seed: int = 0, dtype: str = "float64") -> None:
-        self.n_slices = n_slices
-        self.n_quantiles = n_quantiles
-        self.seed = seed
-        self.dtype = dtype
+    n_slices: int = 50
+    n_quantiles: int | None = 20
+    seed: int = 0
+    dtype: str = "float64"
 
     def _choose_directions(self, dim: int) -> FloatArray:
         return SlicedWasserstein(2.0, self.n_slices, self.seed).directions(dim)

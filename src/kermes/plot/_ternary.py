@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import integer, real
 from .._typing import ArrayLike, FloatArray
-from ..estimators._weights import WeightVectors
+from ..estimators._equivalent_gp import WeightVectors
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
 from ._axes import panels, pyplot

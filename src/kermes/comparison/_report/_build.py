@@ -20,7 +20,6 @@ from ._report import Report
 if TYPE_CHECKING:
     from .._result import Comparison
 
-__all__ = ["comparison_report", "describe", "expression", "source_code"]
 
 SCORES = {"r2": "R²"}
 

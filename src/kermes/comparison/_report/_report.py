@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,15 +20,25 @@ from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
 from . import _sections as sections
-from ._page import Section, page
 
 if TYPE_CHECKING:
     from .._result import Row
 
-__all__ = ["Report"]
 
 #: Rows and columns of the gallery of neighbours.
 GALLERY = (8, 6)
+
+
+class Section(NamedTuple):
+    """A heading with its anchor, and what stands below it."""
+
+    title: str
+    html: str
+
+    @property
+    def anchor(self) -> str:
+        """The name by which the page links to the section."""
+        return "-".join(self.title.lower().split())
 
 
 @dataclass(frozen=True)
@@ -114,10 +125,9 @@ class Report:
         return f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
 
     def _predictions(self) -> str:
+        draw = sections.confusion if self.task == "classification" else sections.regression
         note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
-        if self.task == "classification":
-            return sections.confusion(self.y, self.predicted) + note
-        return sections.regression(self.y, self.predicted) + note
+        return draw(self.y, self.predicted) + note
 
     def _pictures(self) -> list[Section]:
         """Return the sections that draw samples: map, heat map, neighbours."""
@@ -127,14 +137,11 @@ class Report:
         captions = [self._caption(i) for i in shown]
         plane = data_map(D, "precomputed")
         tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
-        first = "wrong predictions" if self.task == "classification" else "the largest errors"
         if self.task == "classification":
-            map_html, rings = (
-                sections.class_map(plane.coordinates, y, captions, wrong),
-                "Wrongly predicted: with a ring. ",
-            )
+            map_html = sections.class_map(plane.coordinates, y, captions, wrong)
+            first, rings = "wrong predictions", "Wrongly predicted: with a ring. "
         else:
-            map_html, rings = sections.value_map(plane.coordinates, y, captions), ""
+            map_html, first, rings = sections.value_map(plane.coordinates, y, captions), "the largest errors", ""
         note = (
             f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
             f"(stress {plane.stress:.2f}). {rings}Hover or touch to see a sample.</p>"
@@ -180,3 +187,24 @@ def _gallery(wrong: AnyArray) -> IndexArray:
     bad = bad[: max(GALLERY[0] // 2, GALLERY[0] - len(good))]
     rest = min(GALLERY[0] - len(bad), len(good))
     return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)
+
+
+def page(title: str, lead: str, sections: list[Section]) -> str:
+    """Return the whole HTML file."""
+    links = "".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in sections)
+    body = "".join(
+        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.html}</section>\n'
+        for section in sections
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'  # no request for an icon
+        f"<title>{escape(title)}</title>\n<style>\n{_file('style.css')}</style>\n</head>\n<body>\n"
+        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p><nav>{links}</nav></header>\n'
+        f'{body}<div id="tip" role="tooltip"></div>\n<script>\n{_file("script.js")}</script>\n</body>\n</html>\n'
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

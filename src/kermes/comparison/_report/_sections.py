@@ -15,8 +15,7 @@ from ...definiteness import Spectrum
 from ...measures import Measures
 from ...measures._html import thumbnails
 from ...plot._classes import CLASS_PALETTE
-from ._charts import regression_chart, sample_map, spectrum_chart
-from ._png import data_uri, heat
+from ._charts import data_uri, heat, regression_chart, sample_map, spectrum_chart
 
 if TYPE_CHECKING:
     from .._result import Row
@@ -26,8 +25,7 @@ MOST_CLASSES = 30
 
 def leaderboard(entries: Sequence[Row], score: str) -> str:
     """Return the candidates, the best first, and below them those that failed or were left out."""
-    scores = [entry.mean for entry in entries if entry.mean is not None]
-    high = max(scores, default=1.0)
+    high = max((entry.mean for entry in entries if entry.mean is not None), default=1.0)
     rows = "".join(_row(entry, rank, high) for rank, entry in enumerate(entries, 1))
     head = (
         '<th class="number">#</th><th>candidate</th>'
@@ -114,11 +112,12 @@ def heat_map(D: FloatArray, order: IndexArray, names: Sequence[str], divergence:
 
 def spectrum(report: Spectrum) -> str:
     """Return the eigenvalues and the verdict."""
-    meaning = {
-        True: "Every learner that needs a positive semidefinite matrix may use it.",
-        False: "Least-squares machines, nearest neighbours and clustering do not mind; Gaussian processes do. "
-        "A shorter length scale, or definiteness.repair, makes it positive semidefinite.",
-    }[report.verdict != "indefinite"]
+    meaning = "Every learner that needs a positive semidefinite matrix may use it."
+    if report.verdict == "indefinite":
+        meaning = (
+            "Least-squares machines, nearest neighbours and clustering do not mind; Gaussian processes do. "
+            "A shorter length scale, or definiteness.repair, makes it positive semidefinite."
+        )
     return f"<p>{escape(repr(report))}. {meaning}</p>{spectrum_chart(report.eigenvalues)}"
 
 
