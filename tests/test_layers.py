@@ -24,7 +24,7 @@ EDGES = {
     "_persistence": {"_atomic", "_foreign", "_model_checks", "_model_types"},
     "_scales": set(),
     "_typing": set(),
-    "clustering": {"_estimator", "divergences", "engine", "measures"},
+    "clustering": {"_estimator", "engine", "measures"},
     "comparison": {
         "_atomic",
         "_estimator",

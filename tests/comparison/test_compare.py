@@ -381,3 +381,17 @@ def test_groups_stay_together():
         assert not set(groups[fold.train]) & set(groups[fold.test])
         for train, test in fold.inner:
             assert not set(groups[fold.train[train]]) & set(groups[fold.train[test]])
+
+
+@pytest.mark.parametrize("exponent", [-480, 480])
+def test_the_unit_of_the_points_does_not_matter(exponent):
+    """A power of two rounds nothing: every choice and prediction is the same."""
+    X, y = two_widths()
+    moved = Measures.from_samples([np.ldexp(m.points, exponent) for m in X], [m.weights for m in X])
+    candidates = [Candidate(learner, W2, learner=learner) for learner in ("svc", "knn", "lssvm", "gp")]
+    first, second = (compare(Z, y, candidates=candidates, cv=2) for Z in (X, moved))
+    for name in ("svc", "knn", "lssvm", "gp"):
+        assert first[name].status == second[name].status == "ok"
+        assert first[name].scores == second[name].scores
+        for mine, theirs in zip(first[name].predicted, second[name].predicted, strict=True):
+            assert_array_equal(mine, theirs)
