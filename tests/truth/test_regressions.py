@@ -87,3 +87,11 @@ def test_maximum_likelihood_on_the_line_far_from_the_origin(family):
     divergence = divergences.ExponentialFamily(family)
     near, far = (distance(at + x, at + y, divergence, a=a, squared=True) for at in (0.0, 1e8))
     assert_allclose(far, near, rtol=1e-12)
+
+
+@pytest.mark.parametrize("divergence", [divergences.Wasserstein(2), divergences.Wasserstein(1, ground.Binary(1.0))])
+def test_plans_move_masses_that_the_heaviest_rounds_away(divergence):
+    X = Measures.from_samples([[0.0], [0.0, 1e6]], [[1.0], [1.0, 1e-20]])
+    for mu, nu in ((X[0], X[1]), (X[1], X[0])):
+        assert_allclose(divergence.plan(mu, nu).min(), 1e-20, rtol=1e-15)  # was 0
+    assert_allclose(divergence.plan(X[1], X[1]), np.diag([1.0, 1e-20]))

@@ -17,7 +17,22 @@ TIGHT = 1e-12
 
 
 def in_order(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Ship a to b in the order given, until one side is used up (the north-west corner rule)."""
+    """Ship a to b, of equal totals, in the order given (the north-west corner rule).
+
+    From both ends up to the heaviest atom, which takes what is left: small masses would be lost in its rounding.
+    """
+    if not len(a) or not len(b):
+        return np.zeros((len(a), len(b)))
+    if b.max() > a.max():
+        return in_order(b, a).T
+    heaviest = int(np.argmax(a))
+    before = _until_used_up(a[:heaviest], b)
+    after = _until_used_up(a[heaviest + 1 :][::-1], b[::-1])[::-1, ::-1]
+    return np.vstack([before, np.maximum(b - before.sum(axis=0) - after.sum(axis=0), 0.0), after])
+
+
+def _until_used_up(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Ship a to b in the order given, until one side is used up."""
     plan = np.zeros((len(a), len(b)))
     i = j = 0
     left, room = (float(a[0]), float(b[0])) if len(a) and len(b) else (0.0, 0.0)
@@ -55,6 +70,12 @@ def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray)
     surplus, deficit = a.copy(), b.copy()
     surplus[rows] -= stays
     deficit[cols] -= stays
+    if len(stays):  # where most mass stays, the difference is that of all others
+        i, j = rows[np.argmax(stays)], cols[np.argmax(stays)]
+        surplus[i] = deficit[j] = 0.0
+        balance = surplus.sum() - deficit.sum()
+        surplus[i], deficit[j] = max(-balance, 0.0), max(balance, 0.0)
+        plan[i, j] = min(a[i] - surplus[i], b[j] - deficit[j])
     sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)
     plan[np.ix_(sources, sinks)] += in_order(surplus[sources], deficit[sinks])
     return plan
