@@ -191,3 +191,20 @@ def many_against_one(draw, dim, size=3000):
     cloud = rng.integers(-4096, 4096, size=(size, dim)) * draw(st.sampled_from([2.0**-10, 2.0**-40, 2.0**20]))
     point = draw(st.lists(coordinates, min_size=dim, max_size=dim))
     return Pair((cloud, np.array([point])), (rng.integers(1, 6, size), np.ones(1)))
+
+
+@st.composite
+def collections(draw, dim, kinds=tuple(COORDINATES), weights=tuple(WEIGHTS), most=5, least=1, atoms=5):
+    """Draw a collection of ``least`` to ``most`` measures as a caller hands it over: lists of points and of weights.
+
+    Some are made from others: equal, permuted, split, nudged.
+    """
+    scalars, weighted = draw(COORDINATES[draw(st.sampled_from(kinds))]), WEIGHTS[draw(st.sampled_from(weights))]
+    clouds = []
+    with np.errstate(over="ignore", under="ignore"):
+        for _ in range(draw(st.integers(least, most))):
+            related = bool(clouds) and draw(st.integers(0, 2)) == 0
+            cloud = draw(st.sampled_from(clouds)) if related else None
+            clouds.append(_related(draw, *cloud) if related else draw(_cloud(dim, scalars, weighted, atoms)))
+        layout = LAYOUTS[draw(st.sampled_from(list(LAYOUTS)))]
+        return [layout(points) for points, _ in clouds], [masses for _, masses in clouds]
