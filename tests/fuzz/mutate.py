@@ -7,6 +7,8 @@ import struct
 import zipfile
 import zlib
 
+import numpy as np
+
 BOUNDARIES = [0, 1, 2, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**64 - 1]
 #: What may stand in the place of a number or a word of a text.
 WORDS = [
@@ -73,12 +75,38 @@ def mutated_zip(rng: random.Random, content: bytes, other: bytes) -> bytes:
     name = rng.choice(list(members))
     if rng.random() < 0.1:
         del members[name]
+    elif name.endswith(".npy") and rng.random() < 0.5:
+        members[name] = other_array(rng, members[name])
     else:
         members[name] = mutated(rng, members[name], rng.choice(list(members.values())))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
+    return file.getvalue()
+
+
+def other_array(rng: random.Random, content: bytes) -> bytes:
+    """Return a valid array of another shape, of another type, or with other numbers in it."""
+    array = np.load(io.BytesIO(content))
+    kind = rng.choice(("shorter", "longer", "flat", "turned", "type", "number", "number", "number"))
+    if kind == "shorter":
+        array = array[: rng.randrange(len(array) + 1)] if array.ndim else array[None]
+    elif kind == "longer":
+        array = np.concatenate([np.atleast_1d(array)] * 2)
+    elif kind == "flat":
+        array = array.ravel()
+    elif kind == "turned":
+        array = array.T[None]
+    elif kind == "type":
+        array = array.astype(rng.choice(("f4", ">f8", "i1", "i8", "u8", "c16", "U3", "?")), casting="unsafe")
+    elif array.size and array.dtype.kind in "iuf":
+        array = np.array(array)
+        edge = rng.choice(BOUNDARIES) * rng.choice((1, -1))
+        value = edge if array.dtype.kind == "f" else np.array(edge % 2**64, np.uint64).astype(array.dtype)
+        array.flat[rng.randrange(array.size)] = rng.choice((value, value, np.nan)) if array.dtype.kind == "f" else value
+    file = io.BytesIO()
+    np.save(file, array)
     return file.getvalue()
 
 
