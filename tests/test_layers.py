@@ -19,7 +19,7 @@ EDGES = {
     "_foreign": set(),
     "_frozen": set(),
     "_linalg": set(),
-    "_model_checks": {"engine", "measures"},
+    "_model_checks": {"engine", "features", "measures"},
     "_model_types": {"_frozen"},
     "_persistence": {"_atomic", "_foreign", "_model_checks", "_model_types"},
     "_scales": set(),
@@ -76,7 +76,7 @@ EDGES = {
         "measures",
     },
     "kernels": {"_frozen", "core", "divergences", "engine", "ground", "measures"},
-    "measures": {"_atomic", "core"},
+    "measures": {"_atomic", "_foreign", "core"},
     "optimization": {"_linalg", "_scales", "divergences", "engine", "estimators", "ground", "kernels", "measures"},
     "plot": {"clustering", "core", "definiteness", "estimators", "ground", "inspection", "measures"},
 }

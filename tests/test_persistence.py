@@ -525,6 +525,16 @@ def test_machines_of_every_kind_come_back(tmp_path):
         )
 
 
+@pytest.mark.parametrize("levels", [[0.5, np.nan, 1.0], [0.5, 0.4, 1.0], [0.5, 0.9], [-0.5, 1.0], [], [[1.0]]], ids=str)
+def test_cells_that_quantile_features_cannot_have_are_refused(levels, tmp_path):
+    """A compiled loop runs through them until it has reached the end of [0, 1]."""
+    model = features.SlicedFeatures(5).fit(X)
+    model.levels_ = np.array(levels)
+    skops.dump({"format": 2, "versions": {}, "notes": {}, "model": model}, tmp_path / "m")
+    with pytest.raises(InvalidFileError, match="the arrays of SlicedFeatures do not fit together"):
+        kermes.load(tmp_path / "m")
+
+
 def test_a_graph_of_neighbours_that_points_nowhere_is_refused(tmp_path):
     model = NearestMeasures(divergences.Wasserstein(), n_neighbors=3).fit(X)
     model.graph_ = sparse.csr_matrix(([1.0], [9], [0, 1]), shape=(1, 10))

@@ -47,6 +47,7 @@ def _fault(part: Any) -> str | None:
     from sklearn.svm._base import BaseLibSVM
 
     from .engine import Engine
+    from .features._quantile import _ProjectedQuantiles
     from .measures import Measure, Measures
     from .measures._packed import Packed
 
@@ -61,6 +62,7 @@ def _fault(part: Any) -> str | None:
         Measures: _is_view,
         Measure: _is_row,
         BaseLibSVM: _is_machine,
+        _ProjectedQuantiles: _has_levels,
         sparse.csr_matrix: _is_sparse,
     }
     for kind, sound in checks.items():
@@ -85,6 +87,13 @@ def _is_row(measure: Any) -> bool:
 def _is_sparse(matrix: Any) -> bool:
     matrix.check_format(full_check=True)
     return True
+
+
+def _has_levels(features: Any) -> bool:
+    """Whether the cells of quantile features, if fitted, are cells of [0, 1]: the core runs through them in order."""
+    levels = getattr(features, "levels_", np.ones(1))
+    cells = np.diff(levels, prepend=0.0)
+    return levels.ndim == 1 and levels.dtype == np.float64 and bool((cells > 0).all()) and abs(levels[-1] - 1) < 1e-9
 
 
 def _is_machine(machine: Any) -> bool:

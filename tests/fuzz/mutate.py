@@ -98,12 +98,12 @@ def other_array(rng: random.Random, content: bytes) -> bytes:
         array = array.ravel()
     elif kind == "turned":
         array = array.T[None]
-    elif kind == "type":
+    elif kind == "type" and array.dtype.kind != "U":
         array = array.astype(rng.choice(("f4", ">f8", "i1", "i8", "u8", "c16", "U3", "?")), casting="unsafe")
-    elif array.size and array.dtype.kind in "iuf":
+    elif kind == "number" and array.size and array.dtype.kind in "iuf":
         array = np.array(array)
         edge = rng.choice(BOUNDARIES) * rng.choice((1, -1))
-        value = edge if array.dtype.kind == "f" else np.array(edge % 2**64, np.uint64).astype(array.dtype)
+        value = edge if array.dtype.kind == "f" else np.array(edge % 2**64, np.uint64).astype(array.dtype).item()
         array.flat[rng.randrange(array.size)] = rng.choice((value, value, np.nan)) if array.dtype.kind == "f" else value
     file = io.BytesIO()
     np.save(file, array)

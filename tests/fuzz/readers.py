@@ -113,11 +113,12 @@ def labels():
 
 def models():
     from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import SVC
 
     from kermes import LSSVMClassifier, features
-    from kermes.estimators import MeasureGPRegressor
+    from kermes.estimators import MeasureGPRegressor, NearestMeasures
 
     sliced = kernels.Exponential(divergences.SlicedWasserstein(n_slices=5), engine=Engine("serial"))
     y = np.arange(6) % 2
@@ -126,6 +127,9 @@ def models():
         SVC(kernel=sliced).fit(CLOUDS, y),
         make_pipeline(features.SlicedFeatures(5), LogisticRegression()).fit(CLOUDS, y),
         MeasureGPRegressor(sliced, optimizer=None).fit(CLOUDS, y * 1.0),
+        make_pipeline(
+            NearestMeasures(divergences.Wasserstein(), n_neighbors=2), KNeighborsClassifier(2, metric="precomputed")
+        ).fit(CLOUDS, y),
     )
     return [through_file(lambda path, model=model: kermes.save(model, path)) for model in fitted]
 

@@ -9,15 +9,14 @@ from os import PathLike, fspath
 import numpy as np
 
 from .._atomic import whole
+from .._foreign import read_npz
 from .._typing import AnyArray
-from ..exceptions import InvalidMeasureError
+from ..exceptions import InvalidFileError, InvalidMeasureError
 from ._build import pack, refuse_repeated
 from ._packed import Packed, Support
 
 #: Format 1 has no digest.
 FORMAT = 2
-#: All that a file may hold; anything else in it is not even read.
-NAMES = ("kermes_format", "points", "weights", "offsets", "atoms", "support", "grid", "spacing", "keys", "digest")
 
 
 def save(packed: Packed, path: str | PathLike[str]) -> None:
@@ -44,7 +43,12 @@ def save(packed: Packed, path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> Packed:
     """Read what :func:`save` wrote; nothing is taken on trust."""
-    arrays = _read(path)
+    try:
+        arrays = read_npz(path)
+    except InvalidFileError as error:
+        raise InvalidMeasureError(
+            f"{fspath(path)!r} is not a file of measures written by Measures.save: {error}"
+        ) from error
     if "kermes_format" not in arrays or not {"points", "weights", "offsets"} <= set(arrays):
         raise InvalidMeasureError(f"{fspath(path)!r} is not a file of measures; it must be written by Measures.save.")
     number, sound = FORMAT, False
@@ -61,16 +65,6 @@ def load(path: str | PathLike[str]) -> Packed:
     if packed.support is not None:
         refuse_repeated(packed.support.points)
     return pack(packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)
-
-
-def _read(path: str | PathLike[str]) -> dict[str, AnyArray]:
-    """Return the arrays of a file that are ours; none if it is no archive, or damaged."""
-    with open(path, "rb") as raw:
-        try:
-            with np.load(raw, allow_pickle=False) as file:
-                return {name: file[name] for name in NAMES if name in file.files}
-        except Exception:  # whatever NumPy, zipfile and zlib make of it
-            return {}
 
 
 def _digest(packed: Packed) -> str:
