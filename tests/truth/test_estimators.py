@@ -195,3 +195,29 @@ def test_trees_merge_the_nearest_clusters(drawn, linkage, k):
         assert height == pytest.approx(min(gaps.values()), rel=1e-10, abs=1e-300)
         clusters[len(X) + number] = clusters.pop(int(a)) + clusters.pop(int(b))
     assert len(np.unique(tree.labels_)) == k
+
+
+@cases(15)
+@given(collections(2, least=4, most=7), st.randoms(use_true_random=False))
+def test_learners_do_not_depend_on_the_order_of_samples_and_atoms(drawn, random):
+    points, weights = drawn
+    X, n = Measures.from_samples(points, weights), len(points)
+    found = guarded(lambda: kernel_on(X))
+    if isinstance(found, str):
+        return
+    order = np.array(random.sample(range(n), n))
+    atoms = [random.sample(range(len(x)), len(x)) for x in points]
+    Z = Measures.from_samples([x[a] for x, a in zip(points, atoms, strict=True)],
+                              [w[a] for w, a in zip(weights, atoms, strict=True)])  # fmt: skip
+    y = np.arange(n) * 0.5
+    for model in (
+        LSSVMRegressor(found[0], 10.0),
+        LSSVMClassifier(found[0], 10.0),
+        MeasureGPRegressor(found[0], alpha=0.1, optimizer=None),
+    ):
+        target = np.arange(n) % 2 if isinstance(model, LSSVMClassifier) else y
+        outputs = [
+            getattr(model.fit(A, t), "decision_function", model.predict)(X)
+            for A, t in ((X, target), (Z[order], target[order]))
+        ]
+        np.testing.assert_allclose(outputs[1], outputs[0], atol=1e-6)

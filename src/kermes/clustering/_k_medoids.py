@@ -32,8 +32,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
     Parameters
     ----------
     divergence : Divergence, None or 'precomputed'
-        The distance d between measures. None: sliced Wasserstein. 'precomputed': X is a matrix of distances, (n, n) to
-        fit, (m, n) to predict and transform.
+        The distance d. None: sliced Wasserstein. 'precomputed': X is a matrix of distances, (m, n) to predict.
     n_clusters : int
         The number k of medoids.
     init : 'build', 'random' or 'k-medoids++'

@@ -89,15 +89,7 @@ class CandidateModel(MeasureEstimator):
     engine: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> CandidateModel:
-        """Search on folds of X, then fit the best setting to all of X.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        y : array of shape (n,)
-        groups : array of shape (n,), optional
-            Samples of one group are never on both sides of a split.
-        """
+        """Search on folds of X, none of which parts samples of one of the ``groups`` (n,); then fit to all of X."""
         self._fit(X, y, groups)
         return self
 

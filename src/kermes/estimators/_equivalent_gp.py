@@ -150,24 +150,14 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return the mean of new observations.
-
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        return_std, return_cov : bool
-            Also return their standard deviations (n,), or their covariances (n, n).
-
-        Returns
-        -------
-        mean : ndarray of shape (n,)
-            With ``return_std`` or ``return_cov`` a tuple.
-        """
-        return self.gp_.predict(self._inputs(X), return_std, return_cov)
+        """Return the mean (n,) of new observations; and their standard deviations (n,) or covariances (n, n)."""
+        inputs = self._inputs(X)
+        return self.gp_.predict(inputs, return_std, return_cov)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> FloatArray:
         """Draw from the predictive distribution at the measures of X, (n, n_samples)."""
-        return np.asarray(self.gp_.sample_y(self._inputs(X), n_samples, random_state))
+        inputs = self._inputs(X)
+        return np.asarray(self.gp_.sample_y(inputs, n_samples, random_state))
 
     def rho_field(self, mu: Measure, nu: Measure, free: float = 1.0) -> RhoField:
         r"""Return :math:`1 / \rho_i^2` of the equivalent Wasserstein kernel from one measure to another.

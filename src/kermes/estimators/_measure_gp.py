@@ -111,17 +111,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         return self
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
-        """Return the log marginal likelihood, with the least jitter that the matrix at ``theta`` needs.
-
-        Parameters
-        ----------
-        theta : array of shape (n_dims,), optional
-            Logarithms of hyperparameters; the fitted ones by default.
-        eval_gradient : bool
-            Also return the gradient.
-        clone_kernel : bool
-            Leave ``kernel_`` as it is.
-        """
+        """Return what scikit-learn's method does, with the least jitter that the matrix at ``theta`` needs."""
         if theta is None:
             return super().log_marginal_likelihood(theta, eval_gradient, clone_kernel)
         K, derivatives = self._likelihood().matrix(np.asarray(theta, dtype=np.float64), eval_gradient)

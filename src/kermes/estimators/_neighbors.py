@@ -161,15 +161,9 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         return answer if len(answer) > 1 else answer[0]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """Return the neighbours as a sparse graph, (n_queries, n_measures).
+        """Return the neighbours of :meth:`kneighbors` as a sparse graph, (n_queries, n_measures).
 
-        Parameters
-        ----------
-        X : Measures, optional
-            As in :meth:`kneighbors`.
-        n_neighbors : int, optional
-        mode : 'connectivity' or 'distance'
-            What the entries are: ones, or distances.
+        Its entries are ones (``mode='connectivity'``), or distances (``mode='distance'``).
         """
         choice(mode, "mode", ["connectivity", "distance"])
         distances, indices = self.kneighbors(X, n_neighbors)

@@ -247,19 +247,13 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
 
     Parameters
     ----------
-    features : transformer of measures, optional
+    features, gamma, chunk_size
         As in :class:`StreamingLSSVMClassifier`.
-    gamma : float
-        Weight of the squared errors.
-    chunk_size : int
-        Samples mapped at a time.
 
     Attributes
     ----------
-    features_ : transformer
-        The fitted features.
-    coef_, intercept_ : ndarrays of shape (n_features, 1) and (1,)
-        After ``partial_fit`` solved for when first asked for.
+    features_, coef_, intercept_
+        As in :class:`StreamingLSSVMClassifier`, for one machine.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class LinearTransportFeatures(MeasureFeatures):
     random_state : int, RandomState or None
         Seed of the draw.
     dtype : 'float64' or 'float32'
-        Type of the returned features; they are computed in double precision and rounded once.
+        Of the features, which are computed in double precision and rounded once.
 
     Attributes
     ----------
