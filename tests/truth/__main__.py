@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from .judge import RECORDS
-
 
 class Table:
     """Prints the records at the end of the run."""
@@ -18,11 +16,11 @@ class Table:
     def pytest_terminal_summary(self, terminalreporter):
         print = terminalreporter.write_line
         print(f"{'':56}{'cases':>7}{'refused':>9}{'reported':>9}{'relative':>10}{'of bound':>10}")
-        for name, record in RECORDS.items():
+        judges = [module for name, module in sys.modules.items() if name.endswith("truth.judge")]  # as pytest names it
+        for name, record in judges[0].RECORDS.items():
             counts = f"{record.cases:7}{record.refusals:9}{record.reported:9}"
             print(f"{name:56}{counts}{record.relative:10.1e}{record.share:10.1e}")
 
 
 if __name__ == "__main__":
-    quiet = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # Hypothesis is imported already
-    sys.exit(pytest.main([str(Path(__file__).parent), *quiet, *sys.argv[1:]], plugins=[Table()]))
+    sys.exit(pytest.main([str(Path(__file__).parent), "-q", *sys.argv[1:]], plugins=[Table()]))
