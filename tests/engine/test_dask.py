@@ -211,7 +211,10 @@ def test_workers_with_other_code_are_refused(client):
     X, address = clouds(9), next(iter(client.run(os.getpid)))
     client.run(forge, workers=[address])
     try:
-        with pytest.raises(InvalidParameterError, match=f"the worker {address} of `executor` runs another build"):
+        with pytest.raises(
+            InvalidParameterError,
+            match=f"the worker {address} of `executor` runs another kermes: 0.1.0 with code other",
+        ):
             pairwise(X, divergence=MMD, engine=Engine(client, memo=False))
     finally:
         client.run(restore, workers=[address])
@@ -238,7 +241,8 @@ class Lost:
     ],
     ids=lambda lost: type(lost.error).__name__,
 )
-def test_a_lost_cluster_is_an_error_that_says_how_to_go_on(lost, tmp_path):
+def test_a_lost_cluster_is_an_error_that_says_how_to_go_on(lost, tmp_path, monkeypatch):
+    monkeypatch.setattr(_dask, "PAUSE", 0.0)
     X = clouds(9)
     kept = Engine(store=tmp_path / "d.zarr")
     pairwise(X, divergence=MMD, engine=kept)

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cases import DIVERGENCES, each_dim
 
-from kermes import Engine, Measures
+from kermes import Engine, Measures, pairwise
 
 N = 9
 ROWS = np.array([5, 2, 2, 8, 0, 5])
@@ -129,6 +129,29 @@ def test_eight_threads_on_one_engine(case, dim, reference):
         thread.join()
     for rows, values in found:
         same(values, D[np.ix_(rows, rows)])
+
+
+def written(dim):
+    """Return the same measures as a cloud each, on common bins, and in the plane as images."""
+    rng = np.random.default_rng(3)
+    mass = rng.integers(0, 4, size=(7, 12)) * rng.integers(0, 2, size=(7, 12)) + 0.5 * np.eye(7, 12)
+    bins = np.indices((3, 4)).reshape(2, -1).T.astype(float) if dim == 2 else rng.normal(size=(12, dim))
+    forms = [
+        Measures.from_samples([bins[row > 0] for row in mass], [row[row > 0] for row in mass]),
+        Measures.from_histograms(mass, bins),
+    ]
+    return [*forms, Measures.from_images(mass.reshape(7, 3, 4))] if dim == 2 else forms
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_clouds_histograms_and_images(case, dim):
+    """Other routes, the same distances: within the accuracy that each is held to against its oracle."""
+    cloud, *others = written(dim)
+    expected = pairwise(cloud, divergence=case.divergence, engine=ALONE)
+    for X in others:
+        assert_allclose(pairwise(X, divergence=case.divergence, engine=ALONE), expected, rtol=1e-7, atol=case.atol)
+        mixed = pairwise(cloud, X, divergence=case.divergence, engine=ALONE)
+        assert_allclose(mixed, expected, rtol=1e-7, atol=case.atol)
 
 
 # -- other processes --------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from ._tiling import Batch, Block
 Data = tuple[Job, StoreKeeper | None]
 #: How often the data are sent, again after all workers that held them were lost.
 ATTEMPTS = 4
+#: Seconds before the second attempt, and as many more before each further one: workers take some to start again.
+PAUSE = 1.0
 #: Seconds without any worker after which a cluster is given up.
 PATIENCE = 30.0
 
@@ -63,7 +65,7 @@ def run(
     lost: Exception = CancelledError()
     for attempt in range(ATTEMPTS):
         try:
-            time.sleep(attempt)  # workers that start again take seconds
+            time.sleep(PAUSE * attempt)
             client.wait_for_workers(1, timeout=PATIENCE)
             _refuse_other_code(client)
             _attempt(client, (job, store), waiting, put, advance)
@@ -133,13 +135,9 @@ def _refuse_other_code(client: Any) -> None:
     here = code_digest()
     for address, there in client.run(code_digest).items():
         if there != here:
-            what = (
-                f"kermes {there[0]}, here it is {here[0]}"
-                if there[0] != here[0]
-                else f"another build of kermes {here[0]}"
-            )
             raise InvalidParameterError(
-                f"the worker {address} of `executor` runs {what}. Install the same code on all machines and restart it."
+                f"the worker {address} of `executor` runs another kermes: {there[0]} with code {there[1][:8]}, here "
+                f"{here[0]} with code {here[1][:8]}. Install the same on all machines and restart the workers."
             )
 
 

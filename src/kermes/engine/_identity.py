@@ -72,7 +72,8 @@ def _code(value: Any) -> bytes:
     """
     if isinstance(value, type):
         members = [item for kind in value.__mro__ if not _is_ours(kind) for item in vars(kind).items()]
-        return b"".join(name.encode() + _code(member) for name, member in sorted(members, key=lambda item: item[0]))
+        coded = [(name, _code(member)) for name, member in sorted(members, key=lambda item: item[0])]
+        return b"".join(name.encode() + code for name, code in coded if code)  # pickling adds names without code
     value = getattr(value, "py_func", value)  # of Numba
     value = getattr(value, "fget", value)  # of a property
     value = getattr(value, "__code__", value)

@@ -14,7 +14,6 @@ import numpy as np
 from ..divergences import Divergence
 from ..exceptions import StoreError
 from ..measures import Measures
-from . import _tiling
 from ._identity import describe
 from ._scale import Scale
 
@@ -39,11 +38,6 @@ def contents(dtype: str, divergence: Divergence, X: Measures, Y: Measures) -> Ma
         "dtype": dtype,
         "error": divergence.estimates_error,
     }
-
-
-def layout(tile: tuple[int, int], n: int, m: int) -> Manifest:
-    """Return in which pieces they are computed and kept."""
-    return {"tile": list(tile), "chunk": _tiling.chunk_side(tile, n, m)}
 
 
 def versions() -> dict[str, str]:

@@ -178,8 +178,9 @@ class SharedKeeper(MemoryKeeper):
             except (ValueError, OverflowError, IndexError, OSError):  # damaged: all pairs are computed anew
                 (self._folder / "index").unlink()
                 return
-            known = stamp, slot_of, len(rows), arrays
-            _remember(self._folder, known)
+            known = _seen[self._folder] = stamp, slot_of, len(rows), arrays
+            while len(_seen) > REMEMBERED:  # the oldest is forgotten
+                _seen.pop(next(iter(_seen)), None)
         _, slot_of, used, self.arrays = known
         self._slot_of, self._used = (slot_of, slot_of), [used, used]
         self._stored, self._complete = used, False
@@ -248,10 +249,3 @@ def _reserve(path: Path, size: int) -> None:
             os.posix_fallocate(file.fileno(), 0, size)
         else:
             file.truncate(size)
-
-
-def _remember(folder: Path, state: tuple[Any, ...]) -> None:
-    """Keep what the files of a keeper say; the oldest of many is forgotten."""
-    _seen[folder] = state
-    while len(_seen) > REMEMBERED:
-        _seen.pop(next(iter(_seen)), None)

@@ -251,7 +251,8 @@ class StoreKeeper:
         cls, store: Store, divergence: Divergence, X: Measures, Y: Measures, tile: tuple[int, int]
     ) -> StoreKeeper:
         """Return a new store, or the one that another process has made of these distances in the meantime."""
-        manifest = _manifest.contents(store.dtype, divergence, X, Y) | _manifest.layout(tile, len(X), len(Y))
+        layout = {"tile": list(tile), "chunk": _tiling.chunk_side(tile, len(X), len(Y))}
+        manifest = _manifest.contents(store.dtype, divergence, X, Y) | layout
         with _reported(Path(store.path)):
             _create(Path(store.path), manifest)
         keeper = cls.find(store, True, divergence, X, Y)

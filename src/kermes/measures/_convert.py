@@ -43,8 +43,13 @@ def as_measures(X: Any, name: str = "X") -> Measures:
         return X
     if isinstance(X, Measure):
         raise InvalidMeasureError(f"`{name}` is a single measure; pass a collection, such as `X[[i]]`.")
-    if hasattr(X, "columns"):
-        return _from_table(X, name)
+    if hasattr(X, "columns"):  # rows of coordinates, as scikit-learn reads tables
+        X = np.asarray(X)
+        if X.dtype.kind not in "biuf":
+            raise InvalidMeasureError(
+                f"`{name}` is a table with columns that are not numbers. For a long table with one row per point use "
+                "Measures.from_frame(frame, by=..., columns=[...])."
+            )
     if isinstance(X, (list, tuple)) and len(X) and all(isinstance(x, np.ndarray) and x.ndim == 2 for x in X):
         return Measures.from_samples(X)
     if isinstance(X, (list, tuple)) and len(X) and all(isinstance(x, np.ndarray) and x.ndim == 1 for x in X):
@@ -53,17 +58,6 @@ def as_measures(X: Any, name: str = "X") -> Measures:
             f"Measures.from_samples({name}) for measures on the line, np.array({name}) for points."
         )
     return _from_array(X, name)
-
-
-def _from_table(X: Any, name: str) -> Measures:
-    """Read an all-numeric table as rows of coordinates, as scikit-learn does."""
-    array = np.asarray(X)
-    if array.dtype.kind not in "biuf":
-        raise InvalidMeasureError(
-            f"`{name}` is a table with columns that are not numbers. For a long table with one row per point use "
-            "Measures.from_frame(frame, by=..., columns=[...])."
-        )
-    return _from_array(array, name)
 
 
 def _from_array(X: Any, name: str) -> Measures:

@@ -26,7 +26,8 @@ def collection_html(X: Measures) -> str:
     shown = X[:MOST_MEASURES]
     pictures = "".join(
         f'<figure style="margin:0 6px 0 0;display:inline-block;text-align:center">{picture}'
-        f'<figcaption style="font-size:11px">{_caption(measure, i)}</figcaption></figure>'
+        f'<figcaption style="font-size:11px">{escape(str(i if measure.key is None else measure.key))}</figcaption>'
+        "</figure>"
         for i, (measure, picture) in enumerate(zip(shown, thumbnails(shown), strict=True))
     )
     drawn = f"<div>first two of the {X.dim} coordinates</div>" if X.dim > 2 else ""
@@ -38,10 +39,6 @@ def thumbnails(X: Measures) -> list[str]:
     """Return a small picture of each measure as SVG, all in one frame of coordinates."""
     low, high = X.points.min(axis=0), X.points.max(axis=0)
     return [_thumbnail(measure, X.support, low, high) for measure in X]
-
-
-def _caption(measure: Measure, i: int) -> str:
-    return escape(str(i if measure.key is None else measure.key))
 
 
 def _thumbnail(measure: Measure, support: Support | None, low: FloatArray, high: FloatArray) -> str:
