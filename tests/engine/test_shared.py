@@ -241,6 +241,8 @@ def test_divergences_are_recognised_in_other_processes():
     assert describe(divergences.Precomputed(table)) == describe(divergences.Precomputed(table.tolist()))
     assert describe(divergences.Precomputed(table)) != describe(divergences.Precomputed(2 * table))
     assert describe(divergences.Wasserstein(p=2)) == describe(divergences.Wasserstein(p=np.float64(2)))
+    seeds = [describe(divergences.SlicedWasserstein(seed=seed)) for seed in (2**60, 2**60 + 1, np.int64(2**60))]
+    assert [seed == seeds[0] for seed in seeds] == [True, False, True]
     own = describe(Counted(GAUSSIAN))
     assert describe(divergences.MMD(GAUSSIAN)) != own
     vars(Counted).get("__slotnames__", copyreg._slotnames(Counted))  # what pickling leaves in a class
