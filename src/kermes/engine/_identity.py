@@ -34,7 +34,7 @@ def _string(value: Any, name: str) -> str:
     """Return one value as a string; arrays and unknown objects by the digest of their content."""
     if value is None or isinstance(value, (bool, str)):
         return repr(value)
-    if isinstance(value, numbers.Integral) and abs(value) > 2**53:  # a seed, which a float would round
+    if isinstance(value, numbers.Integral) and abs(int(value)) > 2**53:  # a seed, which a float would round
         return repr(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))  # 1 and 1.0 are one parameter
