@@ -163,7 +163,8 @@ def sinkhorn(value, cost, distance, epsilon, tol, dim=2, **options):
             with mp.workdps(40 + int(reach / epsilon)), working(*mu.weights, *nu.weights, least=mp.dps):
                 true, half_width = entropic.value(mu, nu, distance, epsilon, value), 0
         size = reach if value != "debiased" else abs(true) + mpf(1e-4) * epsilon
-        return true, half_width + 10 * mpf(tol) * size + mpf(1e-14) * reach
+        entropy = 0 if value == "transport" else epsilon
+        return true, half_width + 10 * mpf(tol) * size + mpf(1e-14) * (reach + entropy)
 
     name = f"Sinkhorn {value}, {cost}, epsilon={epsilon}, tol={tol}"
     return Truth(name, divergence, answer, pairs(dim, most=3, **options), divergence.power)

@@ -79,7 +79,8 @@ class Sinkhorn(Divergence):
     x differ by as much, and less than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
     where it is below some ``10 * tol * epsilon`` the pair is solved more closely, down to an absolute error of about
     1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
-    atoms hardly exchange mass. Rounding adds about 1e-16 of the largest cost between the two measures.
+    atoms hardly exchange mass. Rounding adds about 1e-16 of the largest cost between the two measures, and of
+    epsilon if the value contains the entropy.
 
     Examples
     --------
