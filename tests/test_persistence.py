@@ -525,6 +525,28 @@ def test_machines_of_every_kind_come_back(tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weights", np.nan),
+        ("weights", -1.0),
+        ("weights", 0.0),
+        ("weights", np.inf),
+        ("points", np.nan),
+        ("points", np.inf),
+    ],
+)
+def test_numbers_that_no_measure_has_are_refused(name, value, tmp_path):
+    """A weight that is not a number made a core write beyond its buffer."""
+    model = LSSVMRegressor().fit(clouds(24)[0], TARGETS)
+    array = np.array(getattr(model.X_fit_._root, name))
+    array.flat[3] = value
+    object.__setattr__(model.X_fit_._root, name, array)
+    skops.dump({"format": 2, "versions": {}, "notes": {}, "model": model}, tmp_path / "m")
+    with pytest.raises(InvalidFileError, match="the arrays of Packed do not fit together"):
+        kermes.load(tmp_path / "m")
+
+
 @pytest.mark.parametrize("levels", [[0.5, np.nan, 1.0], [0.5, 0.4, 1.0], [0.5, 0.9], [-0.5, 1.0], [], [[1.0]]], ids=str)
 def test_cells_that_quantile_features_cannot_have_are_refused(levels, tmp_path):
     """A compiled loop runs through them until it has reached the end of [0, 1]."""

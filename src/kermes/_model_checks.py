@@ -58,7 +58,7 @@ def _fault(part: Any) -> str | None:
             return "has an engine with a store, a path of its own choice. Remove it"
         return None
     checks = {
-        Packed: Packed.is_sound,
+        Packed: _is_collection,
         Measures: _is_view,
         Measure: _is_row,
         BaseLibSVM: _is_machine,
@@ -74,6 +74,15 @@ def _fault(part: Any) -> str | None:
             if not fits:
                 return f"is damaged: the arrays of {type(part).__name__} do not fit together"
     return None
+
+
+def _is_collection(packed: Any) -> bool:
+    """Whether these are measures: cores count on finite points and positive weights."""
+    from .measures._build import pack
+
+    arrays = (packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)
+    in_order = packed.points.flags.c_contiguous and packed.is_sound()
+    return in_order and len(pack(*arrays).weights) == len(packed.weights)
 
 
 def _is_view(X: Any) -> bool:

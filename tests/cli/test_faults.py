@@ -93,6 +93,8 @@ def test_an_interrupted_run_leaves_the_old_store_and_its_own(run, folder, monkey
         result = run("distances", "cells.csv", *TABLE, "-d", "gaussian-wasserstein", "-f", "-o", "d.zarr", code=130)
     assert "go on with -o d.new.zarr --resume" in result.err
     np.testing.assert_array_equal(StoredDistances("d.zarr")[:], old)
+    again = run("distances", "cells.csv", *TABLE, "-f", "-o", "d.zarr", code=2)  # it would be lost
+    assert "'d.new.zarr' is in the way" in again.err
     run("distances", "cells.csv", *TABLE, "-d", "gaussian-wasserstein", "-o", "d.new.zarr", "--resume")
     assert (StoredDistances("d.new.zarr")[:] != old).any()
 
@@ -152,6 +154,11 @@ def test_a_report_that_fails_does_not_take_the_model_along(run, folder, monkeypa
     options = ["--label", "sick", "-k", "sliced:n_slices=5", "--cv", "2"]
     run("compare", "cells.csv", *TABLE, *options, "--html", "r", "-o", "m", code=1)
     assert kermes.load("m").predict
+
+
+def test_model_and_report_are_two_files(run, idle):
+    arguments = ["compare", "cells.csv", *TABLE, "--label", "sick", "--html", "r", "-o", "./r"]
+    assert "--html and -o name one file" in run(*arguments, code=2).err
 
 
 def test_names_that_are_no_text_reach_report_table_and_screen(run, folder):

@@ -53,6 +53,8 @@ def compare(
 
     if output is not None:
         _persistence.require()
+        if html is not None and html.resolve() == output.resolve():
+            raise click.UsageError("--html and -o name one file, for the report and for the model.")
     found = reading.read(data)
     labels, task = labels_of(found, task)
     say_hints(found, reading)

@@ -54,29 +54,26 @@ def replacing(path: Path, resumable: bool) -> Iterator[Path]:
 
     What is resumable and was interrupted is kept.
     """
-    if resumable and not path.exists():
-        try:
-            yield path
-        except KeyboardInterrupt:
-            say(f"What was finished is in {path}: go on with -o {path} --resume")
-            raise
-        return
-    draft = path.with_name(f"{path.stem}.new{path.suffix}")
-    check_output(draft, replace=True)
-    shutil.rmtree(draft, ignore_errors=True)
+    beside = path.exists() or not resumable
+    draft = path.with_name(f"{path.stem}.new{path.suffix}") if beside else path
+    if beside and draft.exists():
+        raise FileExistsError(
+            f"{str(draft)!r} is in the way, of an interrupted run? Go on with -o {draft} --resume, or remove it."
+        )
     try:
         yield draft
     except BaseException as error:
         if resumable and isinstance(error, KeyboardInterrupt) and draft.exists():
-            say(f"{path} is as it was; what was finished is in {draft}: go on with -o {draft} --resume")
-        else:
+            say(f"What was finished is in {draft}: go on with -o {draft} --resume")
+        elif beside:
             shutil.rmtree(draft, ignore_errors=True)
         raise
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    if path.exists():
-        path.rename(old / "old")
-    draft.rename(path)
-    shutil.rmtree(old)
+    if beside:
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        if path.exists():
+            path.rename(old / "old")
+        draft.rename(path)
+        shutil.rmtree(old)
 
 
 def _is_ours(path: Path) -> bool:
