@@ -35,7 +35,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             return self._remember_dim(as_measures(X), reset, name)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
 
-    def _resolve_divergence(self, others: str = "or None") -> Any:
+    def _resolve_divergence(self, others: str = "or None", remedy: str = "") -> Any:
         """Return the parameter ``divergence``, sliced Wasserstein if it is None; refuse all but ``others``."""
         given = self.divergence  # type: ignore[attr-defined]
         if given is None:
@@ -43,7 +43,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         if isinstance(given, Divergence) or (isinstance(given, str) and repr(given) in others):
             return given
         raise InvalidParameterError(
-            f"`divergence` must be a divergence such as divergences.Wasserstein(p=2), {others}; got {given!r}."
+            f"`divergence` must be a divergence such as divergences.Wasserstein(p=2), {others}; got {given!r}.{remedy}"
         )
 
     def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Any, AnyArray]:

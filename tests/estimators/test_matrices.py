@@ -198,7 +198,7 @@ def test_a_repair_in_the_pipeline(how):
 
 
 def test_hostile_input():
-    with pytest.raises(ValueError, match=r"`divergence` must be a divergence such as .*; got 'precomputed'"):
+    with pytest.raises(ValueError, match=r"`divergence` must be a divergence such as .*; got 'precomputed'. A matrix"):
         DistanceMatrix("precomputed").fit(X)
     with pytest.raises(ValueError, match="points of dimension 1, the training measures of dimension 2"):
         DistanceMatrix(W).fit(X).transform(Measures.from_samples([[1.0]]))

@@ -76,7 +76,7 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
 
     def fit(self, X: Any, y: Any = None) -> DistanceMatrix:
         """Keep the training measures."""
-        self.divergence_ = self._resolve_divergence()
+        self.divergence_ = self._resolve_divergence(remedy=" A matrix of distances needs no DistanceMatrix before it.")
         self.X_fit_ = self._read_measures(X, reset=True)
         self.divergence_.check(self.X_fit_)
         return self
