@@ -56,7 +56,7 @@ def test_euclidean_dense_equals_sparse():
     X, wide = (Measures.from_histograms(np.pad(histograms, ((0, 0), (0, n))), np.arange(30 + n)) for n in (0, 1000))
     dense, sparse = D.route(X, X), D.route(wide, wide)
     assert isinstance(dense, euclidean_module._Dense)
-    assert isinstance(sparse, euclidean_module.SparseRows)
+    assert isinstance(sparse, euclidean_module._Sparse)
     assert_allclose(all_pairs(sparse, wide), all_pairs(dense, X), rtol=1e-14)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from .jit import tile_core
-from .points import Atoms, values_row
+from .points import Atoms, longest, values_row
 
 
 class Embedded(NamedTuple):
@@ -37,7 +37,7 @@ def inner(ground, A, i, B, j, buffer):
 @tile_core
 def norms(ground, A, rows, out):
     """Fill out[i] = <mu_i, mu_i>_k for i in rows."""
-    buffer = np.empty(np.max(np.diff(A.offsets)))
+    buffer = np.empty(longest(A.offsets, rows))
     for i in rows:
         out[i] = inner(ground, A, i, A, i, buffer)
 
@@ -45,7 +45,7 @@ def norms(ground, A, rows, out):
 @tile_core
 def tile(ground, A, rows, B, cols, triangle, out):
     """Fill out[i, j] = MMD^2 = <mu, mu> + <nu, nu> - 2 <mu, nu>."""
-    buffer = np.empty(np.max(np.diff(B.atoms.offsets)))
+    buffer = np.empty(longest(B.atoms.offsets, cols))
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
             cross = inner(ground, A.atoms, rows[i], B.atoms, cols[j], buffer)

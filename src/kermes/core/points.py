@@ -39,60 +39,43 @@ class Atoms(NamedTuple):
     ids: IndexArray
 
 
-@tile_core
-def squared_row(x, i, y, start, stop, out):
-    """out[j] = |x_i - y_(start + j)|^2, by differences (no cancellation)."""
-    n = stop - start
-    for j in range(n):
+@inline_core
+def squared(a, b, period):
+    """Return (a - b)^2: by differences, nothing cancels."""
+    return (a - b) * (a - b)
+
+
+@inline_core
+def absolute(a, b, period):
+    """Return |a - b|."""
+    return abs(a - b)
+
+
+@inline_core
+def product(a, b, period):
+    """Return a b."""
+    return a * b
+
+
+@inline_core
+def wrapped(a, b, period):
+    """Return the squared distance on a circle of length ``period``."""
+    gap = abs(a - b)
+    gap = gap - period * np.floor(gap / period)
+    gap = min(gap, period - gap)
+    return gap * gap
+
+
+@inline_core
+def sum_row(term, x, i, y, start, stop, period, out):
+    """out[j] = sum over the coordinates of term(x_i, y_(start + j), period)."""
+    for j in range(stop - start):
         out[j] = 0.0
     for k in range(x.shape[0]):
         xk = x[k, i]
         yk = y[k, start:stop]
-        for j in range(n):
-            diff = xk - yk[j]
-            out[j] += diff * diff
-
-
-@tile_core
-def manhattan_row(x, i, y, start, stop, out):
-    """out[j] = |x_i - y_(start + j)|_1."""
-    n = stop - start
-    for j in range(n):
-        out[j] = 0.0
-    for k in range(x.shape[0]):
-        xk = x[k, i]
-        yk = y[k, start:stop]
-        for j in range(n):
-            out[j] += abs(xk - yk[j])
-
-
-@tile_core
-def dot_row(x, i, y, start, stop, out):
-    """out[j] = <x_i, y_(start + j)>."""
-    n = stop - start
-    for j in range(n):
-        out[j] = 0.0
-    for k in range(x.shape[0]):
-        xk = x[k, i]
-        yk = y[k, start:stop]
-        for j in range(n):
-            out[j] += xk * yk[j]
-
-
-@tile_core
-def torus_row(x, i, y, start, stop, period, out):
-    """out[j] = squared geodesic distance on the flat torus whose sides are all ``period``."""
-    n = stop - start
-    for j in range(n):
-        out[j] = 0.0
-    for k in range(x.shape[0]):
-        xk = x[k, i]
-        yk = y[k, start:stop]
-        for j in range(n):
-            diff = abs(xk - yk[j])
-            diff = diff - period * np.floor(diff / period)
-            diff = min(diff, period - diff)
-            out[j] += diff * diff
+        for j in range(stop - start):
+            out[j] += term(xk, yk[j], period)
 
 
 @tile_core
@@ -100,13 +83,13 @@ def kernel_row(code, params, x, i, y, start, stop, out):
     """out[j] = k(x_i, y_(start + j)) for the point kernel ``code``."""
     n = stop - start
     if code == GAUSSIAN:  # exp(-gamma |x - y|^2)
-        squared_row(x, i, y, start, stop, out)
+        sum_row(squared, x, i, y, start, stop, 0.0, out)
         for j in range(n):
             out[j] = exp(-params[0] * out[j])
     elif code == LINEAR:
-        dot_row(x, i, y, start, stop, out)
+        sum_row(product, x, i, y, start, stop, 0.0, out)
     elif code == POLYNOMIAL:  # (gamma <x, y> + coef0)^degree
-        dot_row(x, i, y, start, stop, out)
+        sum_row(product, x, i, y, start, stop, 0.0, out)
         for j in range(n):
             base = params[0] * out[j] + params[1]
             power = 1.0
@@ -114,7 +97,7 @@ def kernel_row(code, params, x, i, y, start, stop, out):
                 power *= base
             out[j] = power
     elif code == LAPLACIAN:  # exp(-gamma |x - y|_1)
-        manhattan_row(x, i, y, start, stop, out)
+        sum_row(absolute, x, i, y, start, stop, 0.0, out)
         for j in range(n):
             out[j] = exp(-params[0] * out[j])
 
@@ -156,9 +139,9 @@ def cost_row(code, params, x, i, y, start, stop, out):
     """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``; squared Euclidean unless it says otherwise."""
     n = stop - start
     if code == TORUS:
-        torus_row(x, i, y, start, stop, params[0], out)
+        sum_row(wrapped, x, i, y, start, stop, params[0], out)
     else:
-        squared_row(x, i, y, start, stop, out)
+        sum_row(squared, x, i, y, start, stop, 0.0, out)
     if code in (EUCLIDEAN, TORUS):
         for j in range(n):
             out[j] = np.sqrt(out[j])

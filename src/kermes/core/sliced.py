@@ -67,16 +67,14 @@ def uniform_tile(A, rows, B, cols, triangle, p, out):
     """
     x, off_x = A.projections, A.offsets
     y, off_y = B.projections, B.offsets
+    power = p if p == 1.0 or p == 2.0 else np.inf
     for i in range(len(rows)):
         start_i = off_x[rows[i]]
         n = off_x[rows[i] + 1] - start_i
         for j in range(i + 1 if triangle else 0, len(cols)):
             start_j = off_y[cols[j]]
             m = off_y[cols[j] + 1] - start_j
-            if p == 1.0 or p == 2.0:
-                out[i, j] = _pair(x, start_i, n, y, start_j, m, p, 1.0)
-                continue
-            unit = _pair(x, start_i, n, y, start_j, m, np.inf, 1.0)
-            out[i, j] = 0.0
-            if unit > 0.0:
-                out[i, j] = unit * _pair(x, start_i, n, y, start_j, m, p, unit) ** (1.0 / p)
+            value = _pair(x, start_i, n, y, start_j, m, power, 1.0)
+            if power == np.inf and value > 0.0:
+                value *= _pair(x, start_i, n, y, start_j, m, p, value) ** (1.0 / p)
+            out[i, j] = value

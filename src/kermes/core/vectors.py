@@ -1,4 +1,4 @@
-"""Sums of |a - b|^p between rows of dense matrices, and between sparse rows; total variation of the latter."""
+"""Sums of |a - b|^p between rows of dense matrices; of squares, and total variation, between sparse rows."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def norm_tile(a, rows, b, cols, triangle, p, out):
 
 
 @tile_core
-def sparse_tile(A, rows, B, cols, triangle, p, out):
-    """Fill out[i, j] = sum_k |a_k - b_k|^p (p = 1 or 2) between sparse vectors, :class:`.ragged.Rows`."""
+def sparse_tile(A, rows, B, cols, triangle, out):
+    """Fill out[i, j] = sum_k (a_k - b_k)^2 between sparse vectors, :class:`.ragged.Rows`."""
     ids_a, w_a, off_a = A.ids, A.weights, A.offsets
     ids_b, w_b, off_b = B.ids, B.weights, B.offsets
     for i in range(len(rows)):
@@ -111,10 +111,10 @@ def sparse_tile(A, rows, B, cols, triangle, p, out):
                     diff = w_b[t]
                     t += 1
                 else:
-                    diff = abs(w_a[s] - w_b[t])
+                    diff = w_a[s] - w_b[t]
                     s += 1
                     t += 1
-                total += diff if p == 1.0 else diff * diff
+                total += diff * diff
             out[i, j] = total
 
 

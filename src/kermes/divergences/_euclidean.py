@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._typing import FloatArray, IndexArray
+from ..core.ragged import Rows
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile
-from ._support import CommonSupport, SparseRows, common_support, dense_rows
+from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
 __all__ = ["Euclidean"]
 
@@ -28,6 +29,23 @@ class _Dense(Route):
         from ..core import vectors
 
         return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
+
+
+@dataclass(frozen=True)
+class _Sparse(Route):
+    """Measures as sorted atom numbers and weights, merged for each pair."""
+
+    common: CommonSupport
+
+    def prepare(self, X: Measures) -> Rows:
+        return sparse_rows(X, *self.common)
+
+    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        from ..core import vectors
+
+        out = empty_tile(rows, cols)
+        vectors.sparse_tile(A, rows, B, cols, triangle, out)
+        return Tile(out)
 
 
 @dataclass(frozen=True)
@@ -62,4 +80,4 @@ class Euclidean(Divergence):
         """Choose the cheaper of two layouts."""
         common = common_support(X, Y)
         dense = len(common.points) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())
-        return _Dense(common) if dense else SparseRows(common, 2.0)
+        return _Dense(common) if dense else _Sparse(common)

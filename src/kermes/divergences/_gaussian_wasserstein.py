@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
@@ -42,7 +43,7 @@ class _FactorsRoute(Route, ABC):
         out = empty_tile(rows, cols)
         if min(_largest(A.offsets, rows), _largest(B.offsets, cols)) < self.lapack_side:
             status = np.zeros(out.shape, dtype=np.uint8)
-            self.fill(A, B, rows, cols, triangle, out, status)
+            self.core_tile(A, rows, B, cols, triangle, out, status)
             return Tile(out, status)
         for i, row in enumerate(rows):
             for j in range(i + 1 if triangle else 0, len(cols)):
@@ -51,11 +52,10 @@ class _FactorsRoute(Route, ABC):
                 out[i, j] = gap + A.traces[row] + B.traces[cols[j]] - 2.0 * norm
         return Tile(out)
 
+    @property
     @abstractmethod
-    def fill(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
-    ) -> None:
-        """Compute a tile by the compiled core."""
+    def core_tile(self) -> Any:
+        """The compiled core: A, rows, B, cols, triangle, out, status."""
 
     @abstractmethod
     def products(self, A: Any, B: Any, row: int, col: int) -> tuple[FloatArray, float]:
@@ -88,13 +88,12 @@ class FeaturesRoute(_FactorsRoute):
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
         return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
 
-    def fill(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
-    ) -> None:
-        """Compute a tile by the compiled core."""
+    @property
+    def core_tile(self) -> Any:
+        """The compiled core."""
         from ..core import gaussian_wasserstein as core
 
-        core.features_tile(A, rows, B, cols, triangle, out, status)
+        return core.features_tile
 
     def products(self, A: CovarianceFactors, B: CovarianceFactors, row: int, col: int) -> tuple[FloatArray, float]:
         """Return the inner products of two factors, and the squared distance of the means."""
@@ -118,13 +117,12 @@ class AtomsRoute(_FactorsRoute):
         """Return the atoms with the means and traces of their measures."""
         return centred_atoms(self.source, X)
 
-    def fill(
-        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray, status: StatusArray
-    ) -> None:
-        """Compute a tile by the compiled core."""
+    @property
+    def core_tile(self) -> Any:
+        """The compiled core."""
         from ..core import gaussian_wasserstein as core
 
-        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out, status)
+        return partial(core.atoms_tile, self.source.core)
 
     def products(self, A: CentredAtoms, B: CentredAtoms, row: int, col: int) -> tuple[FloatArray, float]:
         """Return the inner products of two factors, and the squared distance of the means."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..core.ragged import Rows
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, Ground
 from ..measures import Measure, Measures, as_measures
-from ._base import Route, Tile, empty_tile, require_same_dim
+from ._base import require_same_dim
 
 #: Points of a common support up to which all its costs are tabulated (32 MB).
 LARGEST_TABLE = 2048
@@ -44,26 +43,6 @@ def sparse_rows(X: Measures, points: FloatArray, given: bool) -> Rows:
     flat, inverse = np.unique(ragged.owners(X.offsets) * m + ids, return_inverse=True)
     weights = np.bincount(inverse.ravel(), weights=X.probabilities).astype(np.float64)
     return Rows(flat % m, weights, ragged.offsets_of(np.bincount(flat // m, minlength=len(X))))
-
-
-@dataclass(frozen=True)
-class SparseRows(Route):
-    """Measures as sorted atom numbers and weights, merged for each pair: the sum of |mu(z) - nu(z)|**exponent."""
-
-    common: CommonSupport
-    exponent: float
-
-    def prepare(self, X: Measures) -> Rows:
-        """Number the atoms."""
-        return sparse_rows(X, *self.common)
-
-    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Merge the rows of each pair."""
-        from ..core import vectors
-
-        out = empty_tile(rows, cols)
-        vectors.sparse_tile(A, rows, B, cols, triangle, self.exponent, out)
-        return Tile(out)
 
 
 def atom_ids(X: Measures, points: FloatArray, given: bool) -> IndexArray:

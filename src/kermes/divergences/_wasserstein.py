@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._checks import real
-from .._typing import FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
 from ..exceptions import InvalidParameterError
@@ -16,7 +16,6 @@ from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import Claims, Divergence, Route, Tile, core_ground, empty_tile
-from ._network_simplex import transport
 from ._quantiles import sorted_halves, underflow
 from ._support import (
     LARGEST_TABLE,
@@ -40,10 +39,8 @@ SAME = 8 * float(np.finfo(np.float64).eps)
 class _Exact(Route):
     """A route that also knows an optimal plan of one pair."""
 
-    def plan(
-        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
-    ) -> FloatArray:
-        """Return an optimal plan between masses a and b at the points of these numbers, distinct on either side."""
+    def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
+        """Return an optimal plan between two measures, each the only one of its rows."""
         raise TypeError(f"{type(self).__name__} must define plan.")
 
 
@@ -70,10 +67,8 @@ class _Line(_Exact):
         quantiles.tile(A, rows, B, cols, triangle, p, out)
         return out
 
-    def plan(
-        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
-    ) -> FloatArray:
-        return _plans.on_the_line(points[a_ids, 0], a, points[b_ids, 0], b)
+    def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
+        return _plans.on_the_line(points[a.ids, 0], a.weights, points[b.ids, 0], b.weights)
 
 
 class _AlignedLine(_Line):
@@ -112,113 +107,85 @@ class _TotalVariation(_Exact):
             values = np.float64(self.price) ** self.p * out
         return Tile(values, np.where((out > 0) & (values < np.finfo(np.float64).tiny), FAILED, OK))
 
-    def plan(
-        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
-    ) -> FloatArray:
-        return _plans.in_place(a_ids, a, b_ids, b)
+    def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
+        return _plans.in_place(a.ids, a.weights, b.ids, b.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class _NetworkSimplex(_Exact):
-    """A linear program for each pair; ``table`` holds cost**p on the common support, or None if that is too large."""
+    """A linear program for each pair; ``table`` holds cost**p on the common support, or None if that is too large.
+
+    Powers other than 1 and 2 are tabulated in units of the largest cost, to the next power of 2; tiles are then W_p.
+    """
 
     cost: Cost
     p: float
     common: CommonSupport
     table: FloatArray | None
+    unit: float
 
     @classmethod
     def of(cls, cost: Cost, p: float, X: Measures, Y: Measures, largest: int = LARGEST_TABLE) -> _NetworkSimplex:
         """Tabulate the costs of at most ``largest`` points."""
-        common = common_support(X, Y, cost)
+        common, unit = common_support(X, Y, cost), 1.0
         table = cost_table(cost, common, largest)
-        return cls(cost, p, common, None if table is None else table**p)
+        if table is not None:
+            if p not in (1, 2):
+                unit = float(np.exp2(np.ceil(np.log2(table.max(initial=0.0) or 1.0))))
+            with np.errstate(over="ignore"):  # infinite values are an error
+                table = (table / unit) ** p
+        return cls(cost, p, common, table, unit)
 
     def prepare(self, X: Measures) -> Rows:
         return sparse_rows(X, *self.common)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core.transport import exact
-        from ..core.transport.network_simplex import make_tree
-
-        out = empty_tile(rows, cols)
-        if self.table is None and self.cost.code is None:
-            self._fill(A, B, rows, cols, triangle, out)
-            return Tile(out)
-        status = np.zeros(out.shape, dtype=np.uint8)
-        ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
-        in_place = self.p == 1.0 and bool(self.cost.metric)
-        tree = make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
-        exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
-        return Tile(out, status)
-
-    def plan(
-        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
-    ) -> FloatArray:
-        return transport(a, b, self._costs(a_ids, b_ids)).plan
-
-    def work(self, X: Measures, Y: Measures) -> float:
-        """About n^2.5 operations, after some fixed ones."""
-        return 1e4 + 2.0 * float((X.sizes.mean() + Y.sizes.mean()) ** 2.5)
-
-    def _fill(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool, out: FloatArray) -> None:
-        """Ask a cost of one's own for each pair."""
-        for i, row in enumerate(rows):
-            left = slice(A.offsets[row], A.offsets[row + 1])
-            for j in range(i + 1 if triangle else 0, len(cols)):
-                right = slice(B.offsets[cols[j]], B.offsets[cols[j] + 1])
-                costs = self._costs(A.ids[left], B.ids[right])
-                out[i, j] = transport(A.weights[left], B.weights[right], costs).value
-
-    def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
-        if self.table is not None:
-            return self.table[np.ix_(a_ids, b_ids)]
-        return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
-
-
-@dataclass(frozen=True, eq=False)
-class _Simplex(_Exact):
-    """W_p (W_2^2 for p = 2) from a route whose tiles are W_p^p in units of ``unit``; underflow is not distance 0."""
-
-    inner: _NetworkSimplex
-    unit: float
-
-    @classmethod
-    def of(cls, cost: Cost, p: float, X: Measures, Y: Measures) -> _Simplex:
-        """Tabulate powers other than 1 and 2 in units of the largest cost, to the next power of 2."""
-        with np.errstate(over="ignore"):  # infinite values are an error
-            inner = _NetworkSimplex.of(cost, 1.0 if p not in (1, 2) else p, X, Y)
-        if p in (1, 2):
-            return cls(inner, 1.0)
-        table, unit = inner.table, 1.0
-        if table is not None:
-            unit = float(np.exp2(np.ceil(np.log2(table.max(initial=0.0) or 1.0))))
-            table = (table / unit) ** p
-        return cls(replace(inner, p=p, table=table), unit)
-
-    def prepare(self, X: Measures) -> Rows:
-        return self.inner.prepare(X)
-
-    def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        p, (values, status, _) = self.inner.p, self.inner.tile(A, B, rows, cols, triangle)
+        """Return W_2^2, or W_p for other p; neither is rounding of weights a distance, nor underflow distance 0."""
+        values, status = self._powers(A, B, rows, cols, triangle)
         moved = variation(A, B, rows, cols, triangle)
         if triangle:
             moved[np.tri(*moved.shape) > 0] = np.inf  # not read
         for i, j in np.argwhere(moved <= LIGHT):
             if _agree(A, rows[i], B, cols[j]):
                 values[i, j] = 0.0  # the p-th root would make a distance of the rounding of weights
-        if isinstance(self.inner.cost, Euclidean):  # no two points are at cost 0: this is underflow
-            lost = (values < np.finfo(np.float64).tiny) & np.isfinite(moved) & (moved > LIGHT)
-            status = np.where(lost, FAILED, OK if status is None else status)
-        return Tile(values if p in (1, 2) else self.unit * np.maximum(values, 0.0) ** (1.0 / p), status)
+        if isinstance(self.cost, Euclidean):  # no two points are at cost 0: this is underflow
+            status[(values < np.finfo(np.float64).tiny) & np.isfinite(moved) & (moved > LIGHT)] = FAILED
+        return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
 
-    def plan(
-        self, points: FloatArray, a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray
-    ) -> FloatArray:
-        return self.inner.plan(points, a_ids, a, b_ids, b)
+    def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
+        return _plans.transport(a.weights, b.weights, self._costs(a.ids, b.ids)).plan
 
     def work(self, X: Measures, Y: Measures) -> float:
-        return self.inner.work(X, Y)
+        """About n^2.5 operations, after some fixed ones."""
+        return 1e4 + 2.0 * float((X.sizes.mean() + Y.sizes.mean()) ** 2.5)
+
+    def _powers(
+        self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> tuple[FloatArray, StatusArray]:
+        """Return W_p^p in units of ``unit``, and the status of each pair."""
+        from ..core.transport import exact
+        from ..core.transport.network_simplex import make_tree
+
+        out = empty_tile(rows, cols)
+        status = np.zeros(out.shape, dtype=np.uint8)
+        if self.table is None and self.cost.code is None:  # ask a cost of one's own for each pair
+            for i, row in enumerate(rows):
+                left = slice(A.offsets[row], A.offsets[row + 1])
+                for j in range(i + 1 if triangle else 0, len(cols)):
+                    right = slice(B.offsets[cols[j]], B.offsets[cols[j] + 1])
+                    costs = self._costs(A.ids[left], B.ids[right])
+                    out[i, j] = _plans.transport(A.weights[left], B.weights[right], costs).value
+            return out, status
+        ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
+        in_place = self.p == 1.0 and bool(self.cost.metric)
+        tree = make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
+        exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
+        return out, status
+
+    def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
+        if self.table is not None:
+            return self.table[np.ix_(a_ids, b_ids)]
+        return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
 
 
 def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
@@ -334,7 +301,7 @@ class Wasserstein(Divergence):
         if X.dim == 1 and self.cost.absolute:
             sizes = np.concatenate([X.sizes, Y.sizes])
             return _AlignedLine(p) if X.is_uniform and Y.is_uniform and (sizes == sizes[0]).all() else _Line(p)
-        return _Simplex.of(self.cost, p, X, Y)
+        return _NetworkSimplex.of(self.cost, p, X, Y)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return an optimal plan between two measures.
@@ -365,9 +332,8 @@ class Wasserstein(Divergence):
                [0.  , 0.  , 0.25, 0.25]])
         """
         X, Y, common = couple(mu, nu, self.cost)
-        (a_ids, a), (b_ids, b) = ((rows.ids, rows.weights) for rows in (sparse_rows(Z, *common) for Z in (X, Y)))
-        merged = self.route(X, Y).plan(common.points, a_ids, a, b_ids, b)
-        return _shared(X, common, a_ids, a) @ merged @ _shared(Y, common, b_ids, b).T
+        a, b = sparse_rows(X, *common), sparse_rows(Y, *common)
+        return _shared(X, common, a) @ self.route(X, Y).plan(common.points, a, b) @ _shared(Y, common, b).T
 
     def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
         """Return the ground costs, raised to the power p, between the atoms of two measures.
@@ -377,9 +343,9 @@ class Wasserstein(Divergence):
         return np.asarray(atom_costs(*couple(mu, nu, self.cost), self.cost) ** self.p)
 
 
-def _shared(X: Measures, common: CommonSupport, ids: IndexArray, weights: FloatArray) -> FloatArray:
+def _shared(X: Measures, common: CommonSupport, rows: Rows) -> FloatArray:
     """Return the share of each atom of the one measure X in the mass at its point, (n_atoms, n_points)."""
-    places = np.searchsorted(ids, atom_ids(X, *common))
-    shares = np.zeros((len(places), len(ids)))
-    shares[np.arange(len(places)), places] = X.probabilities / weights[places]
+    places = np.searchsorted(rows.ids, atom_ids(X, *common))
+    shares = np.zeros((len(places), len(rows.ids)))
+    shares[np.arange(len(places)), places] = X.probabilities / rows.weights[places]
     return shares

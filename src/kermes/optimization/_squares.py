@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 from .._typing import FloatArray
 from ..divergences import Wasserstein
-from ..divergences._network_simplex import transport
+from ..divergences._plans import transport
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
 from ..ground import Matrix, as_cost

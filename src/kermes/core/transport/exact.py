@@ -126,8 +126,8 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
                 continue
             C = pair.costs[: n * m].reshape(n, m)
             fill_costs(ground, points, p, pair, C)
-            exponent = scale_costs(C)
+            exponent, top = scale_costs(C)
             value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.room[:m], pair.prices[:m], MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
-            optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * C.max()
+            optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top
             status[i, j] = OK if optimal else UNCONVERGED

@@ -299,7 +299,7 @@ def promising(C, T, sinks, first):
     return at
 
 
-@exact_core
+@inline_core
 def solve(C, a, b, T, room, prices, max_pivots):
     """Return the number of pivots, or -1 if there were too many; the tree is then not optimal.
 
@@ -401,12 +401,18 @@ def write_plan(T, n, plan):
 
 @exact_core
 def scale_costs(C):
-    """Divide extreme costs by a power of 2, which changes no digit, and return its exponent; products stay in range."""
-    top = C.max()
+    """Divide extreme costs by a power of 2, which changes no digit, so that products stay in range.
+
+    Returns its exponent, and the largest of the scaled costs.
+    """
+    top = 0.0
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            top = max(top, C[i, j])
     if top == 0.0 or 1e-100 < top < 1e100:
-        return 0
+        return 0, top
     exponent = math.frexp(top)[1]
     for i in range(C.shape[0]):
         for j in range(C.shape[1]):
             C[i, j] = math.ldexp(C[i, j], -exponent)
-    return exponent
+    return exponent, math.ldexp(top, -exponent)

@@ -146,15 +146,15 @@ def tile(A, rows, B, cols, triangle, p, out):
     Powers other than 1 and 2 are taken of gaps relative to the largest one: they neither overflow nor underflow.
     """
     n_lines = A.points.shape[0]
+    power = p if p == 1.0 or p == 2.0 else np.inf
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
-            if p == 1.0 or p == 2.0:
-                out[i, j] = _pair(A, rows[i], B, cols[j], p, 1.0) / n_lines
-                continue
-            unit = _pair(A, rows[i], B, cols[j], np.inf, 1.0)
-            out[i, j] = 0.0
-            if unit > 0.0:
-                out[i, j] = unit * (_pair(A, rows[i], B, cols[j], p, unit) / n_lines) ** (1.0 / p)
+            value = _pair(A, rows[i], B, cols[j], power, 1.0)
+            if power < np.inf:
+                value /= n_lines
+            elif value > 0.0:
+                value *= (_pair(A, rows[i], B, cols[j], p, value) / n_lines) ** (1.0 / p)
+            out[i, j] = value
 
 
 @strict_core
