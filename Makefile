@@ -31,7 +31,7 @@ test-long: $(READY)  ## KERMES_CASES random cases of each number; damaged files 
 	$(BIN)/python -m tests.fuzz.guided
 
 test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/divergences --ignore=tests/divergences/test_sinkhorn.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/divergences
 
 test-min: pyproject.toml  ## the tests against the oldest supported dependencies
 	$(PYTHON) tools/oldest.py .venv-min

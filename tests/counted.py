@@ -20,8 +20,13 @@ class Counting(Route):
 
     def tile(self, A, B, rows, cols, triangle):
         n, m = len(rows), len(cols)
+        if A is B and n == m == 1 and rows[0] > cols[0]:  # the engine compares a pair with itself, turned round
+            return self.route.tile(A, B, rows, cols, triangle)
         self.count(n * (n - 1) // 2 + n * (m - n) if triangle else n * m)
         return self.route.tile(A, B, rows, cols, triangle)
+
+    def rounding(self, A, B, rows, cols):
+        return self.route.rounding(A, B, rows, cols)
 
     def work(self, X, Y):
         return self.route.work(X, Y)

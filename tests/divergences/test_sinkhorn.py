@@ -33,7 +33,7 @@ def digits():
     rng = np.random.default_rng(0)
     rows, cols = np.indices((side, side))
     centres = rng.uniform(side / 6, 0.75 * side, size=(n, 2))
-    images = [np.exp(-((rows - r) ** 2 + (cols - c) ** 2) * 36 / side**2) for r, c in centres]
+    images = [np.exp(-((rows - r) ** 2 + (cols - c) ** 2) / 4) for r, c in centres]
     return Measures.from_images(np.array([image * (image > 0.05) for image in images]))
 
 
@@ -300,5 +300,8 @@ def test_bad_parameters(options, message):
 
 
 def test_cost_matrix_of_another_size(digits):
-    with pytest.raises(UnsuitableDataError, match=f"cost matrix is 3 x 3, but the measures share a support of {len(digits.support.points)}"):
+    with pytest.raises(
+        UnsuitableDataError,
+        match=f"cost matrix is 3 x 3, but the measures share a support of {len(digits.support.points)}",
+    ):
         distances(digits, epsilon=1.0, cost=1 - np.eye(3))

@@ -1,3 +1,4 @@
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -5,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kermes import Engine, Measures, divergences, pairwise
+from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences import Claims, Divergence, Tile
+from kermes.divergences._mmd import _OnAtoms
 from kermes.engine._job import Job
 from kermes.engine._tiling import Batch, Block
 from kermes.exceptions import InvalidParameterError, NumericalError
@@ -57,16 +59,43 @@ def test_a_negative_value_of_a_divergence_of_ones_own_is_an_error_that_names_it(
     assert_array_equal(distances(((0.0, -1e-12), (-1e-12, 0.0))), 0.0)  # rounding
 
 
+def test_a_negative_value_of_a_built_in_divergence_is_an_error_unless_it_is_rounding(monkeypatch):
+    divergence = divergences.MMD(ground.Gaussian(sigma=1.0))
+    clouds = Measures.from_samples([[0.0, 1.0], [0.5, 2.0]])
+    for value, refused in ((-1e-3, True), (-1e-14, False)):
+        monkeypatch.setattr(
+            _OnAtoms, "tile", lambda self, A, B, rows, cols, triangle, value=value: Tile(np.full((2, 2), value))
+        )
+        with pytest.raises(NumericalError, match=r"MMD.* is negative") if refused else contextlib.nullcontext():
+            assert (pairwise(clouds, divergence=divergence, engine=Engine(memo=False)) == 0).all()
+
+
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
         (((0.0, np.nan), (np.nan, 0.0)), NumericalError, "no finite value for measures 0 and 1"),
+        (
+            ((0.0, 1.0), (3.0, 0.0)),
+            InvalidParameterError,
+            "must be symmetric; it is 1 for measures 0 and 1, and 3",
+        ),
         (((0.0, 1j), (1j, 0.0)), InvalidParameterError, "Table.tile must return real numbers; got values of type comp"),
     ],
 )
 def test_what_a_divergence_of_ones_own_returns_is_checked(values, error, message):
     with pytest.raises(error, match=message):
         distances(values)
+
+
+def test_a_divergence_of_ones_own_cannot_write_to_what_it_is_given():
+    class Writes(Table):
+        def tile(self, A, B, rows, cols, triangle):
+            rows[:] = 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        pairwise(X[:2], divergence=Writes(((0.0,),)), engine=Engine(memo=False))
+    for array in (X.points, X.weights, X.offsets):
+        assert not array.flags.writeable
 
 
 def test_what_a_divergence_has_prepared_is_not_written_to():

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import UnsuitableDataError
-from ..ground import PointKernel
+from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
 from ._base import batches, core_atoms, core_ground
 from ._support import LARGEST_TABLE, CommonSupport, atom_ids, common_support, sparse_rows
@@ -116,6 +116,12 @@ def undetermined(source: KernelSource, atoms: Atoms | CentredAtoms, ridge: float
     """Return for each measure whether its kernel values dwarf the ridge so much that rounding decides."""
     largest = np.maximum.reduceat(source.diagonal(atoms), atoms.offsets[:-1])
     return np.asarray(~(largest <= DETERMINED * ridge))
+
+
+def atoms_rounding(source: KernelSource, ridge: float) -> float:
+    """Return how far below 0 rounding of kernel values (1, if they are bounded) may carry a Jensen difference."""
+    largest = 1.0 / ridge if isinstance(source.ground, (Gaussian, Laplacian)) else DETERMINED
+    return 1e-8 + 2e-15 * min(largest, DETERMINED)
 
 
 def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:

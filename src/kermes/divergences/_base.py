@@ -85,6 +85,13 @@ class Route:
         """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
         return float(X.sizes.mean() + Y.sizes.mean())
 
+    def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray | float:
+        """Return how far below 0 rounding may carry the values of a tile; the engine refuses what is below that.
+
+        It adds 1e-9 of the largest value, and asks only where values are negative.
+        """
+        return 1e-9
+
     def row_work(self, X: Measures, Y: Measures) -> float:
         """Return what each row of a tile costs once, whatever its columns; with it tiles are wide strips.
 
@@ -163,6 +170,11 @@ def core_atoms(X: Measures) -> Atoms:
 
     ids = np.zeros(len(X.points), dtype=np.int64)  # of use with a table only
     return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets), ids)
+
+
+def pair_sums(a: FloatArray, b: FloatArray, rows: IndexArray, cols: IndexArray) -> FloatArray:
+    """Return a[i] + b[j] for i in rows and j in cols."""
+    return np.asarray(a[rows][:, None] + b[cols][None])
 
 
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:

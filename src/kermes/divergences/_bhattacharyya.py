@@ -11,10 +11,10 @@ from .._checks import positive
 from .._typing import IndexArray
 from ..ground import Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
-from ._atoms import KernelSource, factorise
+from ._atoms import KernelSource, atoms_rounding, factorise
 from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._features import PREPARED_BYTES, Coordinates, Features, exact_features
-from ._thin import Prepared, bhattacharyya_row, moments_tile, scaled_moments
+from ._thin import Prepared, bhattacharyya_row, moments_rounding, moments_tile, scaled_moments
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
@@ -44,6 +44,10 @@ class MomentsRoute(Route):
 
         return Tile(moments_tile(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle, STEEP))
 
+    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
+        """What the accuracy of the moments leaves."""
+        return moments_rounding(A, B, STEEP)
+
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the mean covariance."""
         rank = self.features.rank
@@ -68,6 +72,10 @@ class AtomsRoute(Route):
         out = empty_tile(rows, cols)
         core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
         return Tile(out)
+
+    def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:
+        """What the kernel values leave in units of the ridge."""
+        return atoms_rounding(self.source, self.ridge)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Operations of the elimination, and one kernel value for each pair of atoms."""

@@ -270,6 +270,10 @@ class _OnGrid(JensenRoute):
             status[i, j] = np.where(fit.error <= self.family.tol, fit.status, UNCONVERGED)
         return Tile(values - self.half_sums(A, B, rows, cols), status)
 
+    def rounding(self, A: _Densities, B: _Densities, rows: IndexArray, cols: IndexArray) -> float:
+        """Twice the error of entropies that the grid may leave."""
+        return 4.0 * self.beta * self.family.tol
+
     def work(self, X: Measures, Y: Measures) -> float:
         """About eight evaluations of the density, its moments and their covariance on the grid."""
         nodes, s = map(float, self.basis.grid.statistics.shape)

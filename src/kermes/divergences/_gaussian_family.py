@@ -116,6 +116,10 @@ class _Full(JensenRoute):
         half_log_det_means(A, rows, B, cols, triangle, np.zeros(out.shape, dtype=bool), out)
         return self._entropies(out, A.means.shape[1])
 
+    def rounding(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray) -> float:
+        """1e-15 over the determinant of the correlations, at least SINGULAR."""
+        return 1e-15 / SINGULAR * self.beta
+
     def _entropies(self, half_log_dets: FloatArray, dim: int) -> FloatArray:
         return self.beta * (UNIT * dim + 2.0 * half_log_dets)
 

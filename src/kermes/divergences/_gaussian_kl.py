@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._checks import positive
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms, undetermined
-from ._base import Claims, Divergence, Route, Tile, batches, empty_tile
+from ._base import Claims, Divergence, Route, Tile, batches, empty_tile, pair_sums
 from ._features import Coordinates, Features, explicit_features
-from ._thin import Prepared, Thin, kl_row, moments_tile, thin_moments, thin_tile
+from ._thin import Prepared, Thin, kl_row, moments_rounding, moments_tile, thin_moments, thin_tile
 
 if TYPE_CHECKING:
     from ..core.gaussian_kl import Dual
@@ -54,6 +54,10 @@ class FeaturesRoute(Route):
         from ..core import gaussian_kl as core
 
         return Tile(moments_tile(core.features_tile, kl_row, A, B, rows, cols, triangle, STEEP))
+
+    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
+        """What the accuracy of the moments leaves."""
+        return moments_rounding(A, B, STEEP)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Two products of the packed matrices."""
@@ -118,6 +122,11 @@ class AtomsRoute(Route):
         out = empty_tile(rows, cols)
         core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
         return Tile(out)
+
+    def rounding(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """A part of the kernel values in units of the ridge."""
+        left, right = (Z.atoms.norms + Z.atoms.traces for Z in (A, B))
+        return 1e-12 / self.ridge * pair_sums(left, right, rows, cols) + 1e-8
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Two products of triangular matrices with the centred kernel values."""

@@ -14,7 +14,7 @@ from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms
-from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums
 from ._features import Features, centred_features, explicit_features, smallest_scale
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class _FactorsRoute(Route, ABC):
                 norm = np.linalg.svd(M, compute_uv=False).sum()
                 out[i, j] = gap + A.traces[row] + B.traces[cols[j]] - 2.0 * norm
         return Tile(out)
+
+    def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """A part of the traces, and of k(x, x) where values depend on it."""
+        (left, right) = (Z.traces + (Z.norms if hasattr(Z, "norms") else 0.0) for Z in (A, B))
+        return 1e-10 * pair_sums(left, right, rows, cols) + 1e-9
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums
 
 __all__ = ["Functional", "Jensen", "JensenDifference", "JensenRoute"]
 
@@ -36,9 +36,13 @@ class JensenRoute(Route):
         """Return J = d^2."""
         return Tile(self.mean_values(A, B, rows, cols, triangle) - self.half_sums(A, B, rows, cols))
 
+    def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray | float:
+        """A part of h, of which values are differences."""
+        return 1e-9 + 1e-12 * pair_sums(np.abs(self.values(A)), np.abs(self.values(B)), rows, cols)
+
     def half_sums(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray:
         """Return (h(mu) + h(nu)) / 2 of all pairs."""
-        return np.asarray(0.5 * (self.values(A)[rows][:, None] + self.values(B)[cols][None]))
+        return 0.5 * pair_sums(self.values(A), self.values(B), rows, cols)
 
     def _lacking(self) -> TypeError:
         return TypeError(

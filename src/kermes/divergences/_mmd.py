@@ -11,7 +11,7 @@ from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource
-from ._base import Claims, Divergence, Route, Tile, batches, empty_tile
+from ._base import Claims, Divergence, Route, Tile, batches, empty_tile, pair_sums
 from ._features import Features, exact_features
 from ._support import dense_rows
 
@@ -92,6 +92,10 @@ class _OnAtoms(_Embeddings):
         out = empty_tile(rows, cols)
         mmd.tile(self.source.core, A, rows, B, cols, triangle, out)
         return Tile(out)
+
+    def rounding(self, A: Embedded, B: Embedded, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """A part of the norms, whose differences values are."""
+        return 1e-12 * pair_sums(A.norms, B.norms, rows, cols)
 
 
 def _even(ground: PointKernel, points: FloatArray) -> bool:

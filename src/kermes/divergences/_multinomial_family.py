@@ -53,6 +53,9 @@ class _Scaled(JensenRoute):
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         return Tile(self.factor * self.inner.tile(A, B, rows, cols, triangle).values)
 
+    def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray | float:
+        return self.factor * self.inner.rounding(A, B, rows, cols)
+
     def work(self, X: Measures, Y: Measures) -> float:
         return self.inner.work(X, Y)
 

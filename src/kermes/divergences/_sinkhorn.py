@@ -165,7 +165,7 @@ class Sinkhorn(Divergence):
         code = TRANSPORT if self.value == "transport" else REGULARIZED
         options = Options(epsilon, float(self.tol), int(self.max_iter), code)
         effort = max(1.0, 0.016 * (steepness if self.power == 1.0 else steepness**0.75))
-        return Run(options, self.value, steepness > STEEP, effort)
+        return Run(options, self.value, steepness > STEEP, effort, reach)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         r"""Return the entropic plan P between two measures, the same for every ``value``.

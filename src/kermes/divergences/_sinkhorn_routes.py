@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Marginal error from which single precision is safe (tests compare with double precision).
 SINGLE = 1e-5
+#: Costs beyond this overflow in single precision.
+LARGEST_SINGLE = 1e38
 #: Pairs of a tile on which the working precision is tried.
 TRIAL = 8
 #: Least marginal error that pairs of the debiased value are solved to, and their self terms, which are paid once per
@@ -59,13 +61,14 @@ class Run(NamedTuple):
     """What all routes share: options of the cores, the value asked for, and how small epsilon is against the costs.
 
     ``steep``: scalings leave the range of double precision for nearly every pair. ``effort``: iterations over those at
-    a moderate epsilon.
+    a moderate epsilon. ``reach``: the largest cost.
     """
 
     options: Options
     value: str
     steep: bool
     effort: float
+    reach: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +132,18 @@ class SinkhornRoute(Route, ABC):
             tol, noise, out.status[close] = max(0.01 * tol, LEAST_TOL), 0.0, RETRY
             self._solve(pairs, options._replace(tol=tol), out)
 
+    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
+        """What the marginal error leaves of values that are corrected for it to first order."""
+        options = self.run.options
+        return options.tol * (options.epsilon + options.tol * self.run.reach) + 1e-12 * self.run.reach
+
     def work(self, X: Measures, Y: Measures) -> float:
         """About 25 iterations over the block of costs at a moderate epsilon."""
         return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
 
     def _single_suits(self, pairs: Pairs) -> bool:
         """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes."""
-        if self.run.steep or self.run.options.tol < SINGLE:
+        if self.run.steep or self.run.options.tol < SINGLE or self.run.reach > LARGEST_SINGLE:
             return False
         few = pairs._replace(rows=pairs.rows[:1], cols=pairs.cols[-TRIAL:])
         trial = _unsolved(few.rows, few.cols)

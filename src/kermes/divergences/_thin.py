@@ -250,6 +250,12 @@ def moments_tile(
     return out
 
 
+def moments_rounding(A: Prepared, B: Prepared, limit: float) -> float:
+    """Return how far below 0 rounding may carry the values of pairs: up to ``limit``, or of steeper ones."""
+    largest = sum(0.0 if Z.thin is None else Z.thin.reach[0] for Z in (A, B))
+    return 1e-8 if largest <= limit else 10.0 * DETERMINED
+
+
 def thin_moments(
     X: Measures, features: Features, ridge: float, limit: float
 ) -> tuple[Thin | None, AnyArray, FloatArray, FloatArray, FloatArray]:

@@ -20,8 +20,10 @@ from ._scale import Scale
 
 __all__ = ["Job", "check", "pair_work"]
 
-#: Of a divergence of one's own: what counts as rounding, relative to 1 and to the largest value of a tile.
+#: What counts as rounding of negative values, relative to the largest of a tile; routes add to it.
 ROUNDING = 1e-9
+#: By how much of itself a divergence of one's own may change when a pair is turned round: iterations may end anywhere.
+ASYMMETRY = 1e-2
 
 #: Values, status and errors of a tile, as :class:`~kermes.divergences.Tile` has them.
 _Parts = tuple[FloatArray, StatusArray, FloatArray | None]
@@ -107,6 +109,10 @@ class Job:
         return Tile(*(_mirror(array) for array in whole)) if triangle else Tile(*whole)
 
     def _tile(self, rows: IndexArray, cols: IndexArray, triangle: bool) -> _Parts:
+        foreign = _is_foreign(self.divergence)
+        if foreign:  # what is handed out is not to be written to
+            rows, cols = rows.view(), cols.view()
+            rows.flags.writeable = cols.flags.writeable = False
         answer = self.route.tile(self.A, self.B, rows, cols, triangle)
         values, status, error = _checked(answer, (len(rows), len(cols)), self.divergence)
         if self.same is not None:  # equal measures are at distance 0, wherever they come from
@@ -118,13 +124,14 @@ class Job:
             values, status = np.triu(values, 1), np.triu(status, 1)
             error = None if error is None else np.triu(error, 1)
         self._refuse_failed(values, status, rows, cols)
-        if _is_foreign(self.divergence):
-            self._refuse_meaningless(values, status, error, rows, cols)
+        if foreign:
+            self._refuse_meaningless(status, error)
+            if triangle and len(cols) > 1:
+                self._refuse_asymmetric(float(values[0, 1]), rows[:1], cols[1:2])
+        self._refuse_negative(values, status, rows, cols)
         return values, status, error
 
-    def _refuse_meaningless(
-        self, values: FloatArray, status: StatusArray, error: FloatArray | None, rows: IndexArray, cols: IndexArray
-    ) -> None:
+    def _refuse_meaningless(self, status: StatusArray, error: FloatArray | None) -> None:
         """Refuse what a divergence of one's own must not say of a pair, though it has the right form."""
         name = type(self.divergence).__name__
         if (status > codes.FAILED).any():
@@ -133,12 +140,29 @@ class Job:
             )
         if error is not None and not (error >= 0).all():
             raise InvalidParameterError(f"{name}.tile must estimate errors by numbers of at least 0.")
-        if not self.divergence.signed and values.min(initial=0.0) < -ROUNDING * max(1.0, float(np.abs(values).max())):
-            i, j = np.unravel_index(int(values.argmin()), values.shape)
+
+    def _refuse_asymmetric(self, value: float, row: IndexArray, col: IndexArray) -> None:
+        """Compare a pair with itself, turned round: of all others only one half is computed."""
+        turned = float(np.asarray(self.route.tile(self.A, self.B, col, row, False).values)[0, 0])
+        if self.same is None and not abs(turned - value) <= ASYMMETRY * max(abs(turned), abs(value)) + ROUNDING:
+            raise InvalidParameterError(
+                f"{type(self.divergence).__name__} must be symmetric; it is {value:g} for measures "
+                f"{self.rows[row[0]]} and {self.cols[col[0]]}, and {turned:g} the other way round. Average both."
+            )
+
+    def _refuse_negative(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
+        """Refuse values below 0 that are not rounding: they are no distances, and 0 would be a wrong one."""
+        if self.divergence.signed or not values.min(initial=0.0) < 0:
+            return
+        limit = self.route.rounding(self.A, self.B, rows, cols) + ROUNDING * float(np.abs(values).max())
+        below = (values < -limit) & (status == codes.OK)
+        if below.any():
+            i, j = np.argwhere(below)[0]
             raise NumericalError(
                 f"{self.divergence!r} is negative, {values[i, j]:.3g}, for measures {self.rows[rows[i]]} and "
-                f"{self.cols[cols[j]]} (rows of the collections they were sliced from). Its "
-                "tiles must hold d**power of at least 0; define `signed` as True if values below 0 are meant."
+                f"{self.cols[cols[j]]} (rows of the collections they were sliced from), which rounding does not "
+                "explain: d**power is at least 0. Check the scale of their points and weights; a divergence of your "
+                "own may define `signed` as True if values below 0 are meant."
             )
 
     def _refuse_failed(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
