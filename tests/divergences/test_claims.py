@@ -111,3 +111,10 @@ def test_every_divergence_is_in_the_table():
 
 def test_the_page_shows_the_table():
     assert divergences.claims_markdown() in PAGE.read_text(), "put divergences.claims_markdown() in docs/claims.md"
+
+
+def test_every_divergence_states_its_accuracy():
+    kinds = [kind for kind in vars(divergences).values() if inspect.isclass(kind) and issubclass(kind, Divergence)]
+    built_in = [kind for kind in kinds if not inspect.isabstract(kind)]
+    assert len(built_in) >= 12
+    assert [kind.__name__ for kind in built_in if "*Accuracy*" not in (kind.__doc__ or "")] == []

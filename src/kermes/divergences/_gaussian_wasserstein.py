@@ -164,7 +164,7 @@ class GaussianWasserstein(Divergence):
     defined for singular covariances, which are the normal case. *Returned*: d. *Metric*: on Gaussians; between
     measures with a characteristic ground, since means in feature space tell all measures apart; otherwise a
     pseudometric. *Negative type*: unknown; for the linear ground on the line d is the distance of (mean, standard
-    deviation), and d^2 is conditionally negative definite. Rounding changes d^2 by less than 1e-13 of the
+    deviation), and d^2 is conditionally negative definite. *Accuracy*: rounding changes d^2 by less than 1e-13 of the
     traces and of :math:`|m - m'|^2` of the pair itself, for a point kernel of the largest k(x, x) of its two measures,
     whatever other measures there are.
 

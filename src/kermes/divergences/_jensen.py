@@ -116,7 +116,8 @@ class JensenDifference(Jensen):
     -----
     *Returned*: d, the square root of the Jensen difference; a negative difference (h is not concave) raises an error,
     and ``squared=True`` returns it as it is. *Metric, negative type*: unknown.
-    *Cost*: one Python call per pair, whatever it takes.
+    *Cost*: one Python call per pair, whatever it takes. *Accuracy*: that of the functional, less what cancels in the
+    difference.
 
     Examples
     --------
