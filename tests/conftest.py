@@ -15,6 +15,7 @@ def pytest_configure(config):
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         # Compiled cores divide by zero in padding without a word (error_model="numpy"); interpreted ones warn.
         config.addinivalue_line("filterwarnings", "ignore:.*encountered in scalar:RuntimeWarning")
+        config.addinivalue_line("filterwarnings", "ignore:invalid value encountered in (sqrt|log):RuntimeWarning")
 
 
 def pytest_sessionfinish(session):

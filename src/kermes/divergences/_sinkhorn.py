@@ -75,8 +75,8 @@ class Sinkhorn(Divergence):
     in double precision, then in the log domain, so that any epsilon works; costs beyond 1e300 are refused.
 
     *Accuracy*: the value is corrected to first order for the marginal error left: at ``tol=1e-3`` it is within 0.03 %
-    of the converged one on MNIST. One marginal is exact and the other is not, so the distances from x to y and from y to
-    x differ by as much, and less than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
+    of the converged one on MNIST. One marginal is exact and the other is not, so the distances from x to y and from y
+    to x differ by as much, and less than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
     where it is below some ``10 * tol * epsilon`` the pair is solved more closely, down to an absolute error of about
     1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
     atoms hardly exchange mass. Rounding adds about 1e-16 of the largest cost between the two measures, and of
