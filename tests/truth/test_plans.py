@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from tests.strategies import pairs
 
 from kermes import divergences, ground
-from kermes.divergences._network_simplex import transport as solve
+from kermes.divergences._plans import transport as solve
 
 from .judge import cases, guarded
 from .oracles import entropic, exact, transport
