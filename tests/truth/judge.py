@@ -19,7 +19,7 @@ from .oracles.numbers import long
 ENGINE = Engine("serial", memo=False)
 #: Faults that are known and not yet mended, also named in docs/trust.md.
 KNOWN = {
-    "Wasserstein p=2, no metric": "masses below the rounding of the total may stay where they are, at any cost of moving",
+    "Wasserstein p=2, no metric": "masses below the rounding of the total may stay where they are",
 }
 #: A few times the smallest number.
 GRAIN = mpf(2) ** -1071
