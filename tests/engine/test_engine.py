@@ -164,7 +164,7 @@ def test_errors_come_with_the_values(memo):
     X, engine = line(9), Engine("serial", memo=memo, tile=4)
     Probe.calls.clear()
     D, info = pairwise(X, divergence=Estimated(), engine=engine, return_info=True)
-    assert len(Probe.calls) == 6  # one run of the tiles on and above the diagonal
+    assert len(Probe.calls) == 8  # the tiles on and above the diagonal once, and a pair of two of them turned round
     assert_array_equal(info.error, np.where(D > 0, 0.1 * D + 1.0, 0.0))
     _, info = pairwise(X[5:], X[:3], divergence=Estimated(), engine=engine, return_info=True)
     assert_array_equal(info.error, 0.1 * D[5:, :3] + 1.0)
