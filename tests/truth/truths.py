@@ -23,7 +23,7 @@ MODERATE = tuple(name for name in WEIGHTS if name != "wide")
 class Truth:
     """A divergence, what d**power is and how far off it may be, and the pairs to try.
 
-    ``answer(mu, nu, pair)`` returns both, or None where there is no value.
+    ``answer(mu, nu, pair)`` returns both; or two ends between which it is, and how far outside; None if it has no value.
     """
 
     name: str
@@ -158,13 +158,13 @@ def sinkhorn(value, cost, distance, epsilon, tol, dim=2, **options):
         pooled = [*mu.points, *nu.points]
         reach = max(long(distance(x, y)) for x in pooled for y in pooled)
         if reach > SOLVED * epsilon:
-            true, half_width = entropic.between(mu, nu, distance, epsilon, value)
+            ends = entropic.between(mu, nu, distance, epsilon, value)
         else:
             with mp.workdps(40 + int(reach / epsilon)), working(*mu.weights, *nu.weights, least=mp.dps):
-                true, half_width = entropic.value(mu, nu, distance, epsilon, value), 0
-        size = reach if value != "debiased" else abs(true) + mpf(1e-4) * epsilon
+                ends = [entropic.value(mu, nu, distance, epsilon, value)]
+        size = reach if value != "debiased" else abs(ends[-1]) + mpf(1e-4) * epsilon
         entropy = 0 if value == "transport" else epsilon
-        return true, half_width + 10 * mpf(tol) * size + mpf(1e-14) * (reach + entropy)
+        return *ends, 10 * mpf(tol) * size + mpf(1e-14) * (reach + entropy)
 
     name = f"Sinkhorn {value}, {cost}, epsilon={epsilon}, tol={tol}"
     return Truth(name, divergence, answer, pairs(dim, most=3, **options), divergence.power)
