@@ -2,13 +2,12 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from . import truths
-from .judge import cases, each, judge
+from tests.truth import truths
+from tests.truth.judge import cases, each, judge
 
 
 @each(truths.SINKHORN)
-@cases(25)
+@cases(15)
 @given(st.data())
 def test_sinkhorn(truth, data):
     judge(truth, data.draw(truth.pairs))

@@ -2,13 +2,12 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from . import truths
-from .judge import cases, each, judge
+from tests.truth import truths
+from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.HISTOGRAMS, *truths.FAMILIES])
-@cases(100)
+@cases(60)
 @given(st.data())
 def test_entropies(truth, data):
     judge(truth, data.draw(truth.pairs))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
 from tests.strategies import MILD, collections
+from tests.truth.judge import ENGINE, cases, guarded
 
 from kermes import (
     LSSVMClassifier,
@@ -22,8 +23,6 @@ from kermes import (
     pairwise,
 )
 from kermes.estimators._bounds import bounds_of
-
-from .judge import ENGINE, cases, guarded
 
 SLICED = divergences.SlicedWasserstein(n_slices=5)
 

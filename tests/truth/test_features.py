@@ -8,6 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.strategies import MILD, collections
+from tests.truth.judge import ENGINE, cases, guarded
+from tests.truth.oracles import exact, transport
+from tests.truth.oracles.numbers import long
 
 from kermes import KernelFeatures, Measures, divergences, ground, kernels, pairwise
 from kermes.features import (
@@ -17,10 +20,6 @@ from kermes.features import (
     RandomFourierFeatures,
     SlicedFeatures,
 )
-
-from .judge import ENGINE, cases, guarded
-from .oracles import exact, transport
-from .oracles.numbers import long
 
 EPS = 2.0**-52
 #: What squares below the smallest normal number may hide in a norm.

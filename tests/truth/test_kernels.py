@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.strategies import COORDINATES, MILD, pairs
+from tests.truth.judge import ENGINE, RECORDS, Record, cases, check, each, guarded
+from tests.truth.oracles import entropies, exact, feature_space, transport
+from tests.truth.oracles.numbers import long, working
+from tests.truth.truths import KERNELS
 
 from kermes import Measures, divergences, ground, kernels
-
-from .judge import ENGINE, RECORDS, Record, cases, check, each, guarded
-from .oracles import entropies, exact, feature_space, transport
-from .oracles.numbers import long, working
-from .truths import KERNELS
 
 ETA = 0.125
 
@@ -179,7 +178,7 @@ def judge_kernel(truth, pair):
 
 
 @each(TRUTHS)
-@cases(60)
+@cases(40)
 @given(st.data())
 def test_kernel(truth, data):
     judge_kernel(truth, data.draw(truth.pairs))
@@ -212,7 +211,7 @@ NAMES = [f"{row.divergence!r} dim {row.dim}" for row in CLAIMED]
 
 
 @pytest.mark.parametrize("row", CLAIMED, ids=NAMES)
-@cases(15)
+@cases(8)
 @given(st.data())
 def test_claimed_kernels_are_definite(row, data):
     text = repr(row.divergence)

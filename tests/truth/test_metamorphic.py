@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.strategies import MILD, Pair, pairs
+from tests.truth.judge import ENGINE, cases, guarded
 
 from kermes import Measures, divergences, ground, pairwise
-
-from .judge import ENGINE, cases, guarded
 
 W, S, SW = divergences.Wasserstein, divergences.Sinkhorn, divergences.SlicedWasserstein
 GAUSSIAN, LAPLACIAN = ground.Gaussian(gamma=0.5), ground.Laplacian(0.75)
@@ -65,14 +64,14 @@ def moved(pair, function):
 
 
 @every
-@cases(10)
+@cases(6)
 @given(pairs(2, **TAME), st.integers(-64, 64))
 def test_translation(divergence, homogeneous, motions, tol, pair, shift):
     agree(pair, moved(pair, lambda x: x + shift / 4), divergence, tol, size=4.0)
 
 
 @every
-@cases(10)
+@cases(6)
 @given(pairs(2, **TAME))
 def test_rotation(divergence, homogeneous, motions, tol, pair):
     if motions == "turn":
@@ -81,7 +80,7 @@ def test_rotation(divergence, homogeneous, motions, tol, pair):
 
 
 @every
-@cases(10)
+@cases(6)
 @given(pairs(2, **TAME), st.integers(-200, 200))
 def test_scaling(divergence, homogeneous, motions, tol, pair, exponent):
     if homogeneous is not None:
@@ -90,7 +89,7 @@ def test_scaling(divergence, homogeneous, motions, tol, pair, exponent):
 
 
 @every
-@cases(10)
+@cases(6)
 @given(pairs(2, **WILD), st.integers(0, 2**16))
 def test_permuted_split_and_heavier_atoms(divergence, homogeneous, motions, tol, pair, seed):
     order = [np.random.default_rng(seed).permutation(len(w)) for w in pair.weights]
@@ -103,14 +102,14 @@ def test_permuted_split_and_heavier_atoms(divergence, homogeneous, motions, tol,
 
 
 @every
-@cases(10)
+@cases(6)
 @given(pairs(2, **TAME))
 def test_either_order(divergence, homogeneous, motions, tol, pair):
     other = Pair(pair.points[::-1], pair.weights[::-1])
     agree(pair, other, divergence, tol, size=4.0)
 
 
-@cases(150)
+@cases(60)
 @given(pairs(2, **WILD))
 def test_wasserstein_grows_with_its_order(pair):
     values = [distance(pair, W(p)) for p in (1, 1.5, 2, 3, 10)]
@@ -119,7 +118,7 @@ def test_wasserstein_grows_with_its_order(pair):
         assert lower <= higher * (1 + 1e-11)
 
 
-@cases(100)
+@cases(40)
 @given(pairs(2, **WILD))
 def test_sliced_is_below_exact(pair):
     size = float(max(np.abs(x).max() for x in pair.points))
@@ -137,7 +136,7 @@ def test_exact_is_below_the_entropic_transport_value(pair):
         assert whole <= entropic + 1e-6 * (1 + whole)
 
 
-@cases(100)
+@cases(40)
 @given(pairs(2, **TAME))
 def test_gaussians_of_the_moments_are_nearer_than_the_measures(pair):
     # Gelbrich: W_2 of the Gaussians is a lower bound; so is the distance of the means.

@@ -8,13 +8,12 @@ from hypothesis import given
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 from tests.strategies import pairs
+from tests.truth.judge import cases, guarded
+from tests.truth.oracles import entropic, exact, transport
+from tests.truth.oracles.numbers import long
 
 from kermes import divergences, ground
 from kermes.divergences._plans import transport as solve
-
-from .judge import cases, guarded
-from .oracles import entropic, exact, transport
-from .oracles.numbers import long
 
 #: Of an atom: what rounding of the probabilities leaves of its row.
 ROUNDING = 1e-14
@@ -60,25 +59,25 @@ def is_optimal(pair, p, divergence, distance):
 PLANNED = {"kinds": ("coarse", "plain", "whole", "offset", "outlier", "scaled"), "company": False}
 
 
-@cases(150)
+@cases(80)
 @given(pairs(1, **PLANNED))
 def test_plan_on_the_line(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(150)
+@cases(80)
 @given(pairs(2, **PLANNED))
 def test_plan_in_the_plane(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(100)
+@cases(60)
 @given(pairs(2, **PLANNED))
 def test_plan_under_the_binary_cost(pair):
     is_optimal(pair, 1, divergences.Wasserstein(1, ground.Binary(1.5)), transport.binary(1.5))
 
 
-@cases(100)
+@cases(60)
 @given(pairs(2, **PLANNED))
 def test_potentials_prove_the_value(pair):
     mu, nu = (m for m in both(pair))
@@ -91,7 +90,7 @@ def test_potentials_prove_the_value(pair):
     assert_allclose(a @ u + b @ v, value, rtol=1e-12, atol=1e-14 * size)
 
 
-@cases(30)
+@cases(15)
 @given(pairs(2, kinds=("coarse", "plain", "whole"), weights=("equal", "plain", "counts"), most=3, company=False))
 def test_entropic_plan(pair):
     mu, nu = both(pair)

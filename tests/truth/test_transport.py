@@ -2,13 +2,12 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from . import truths
-from .judge import cases, each, judge
+from tests.truth import truths
+from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.LINE, *truths.PLANE])
-@cases(200)
+@cases(100)
 @given(st.data())
 def test_wasserstein(truth, data):
     judge(truth, data.draw(truth.pairs))
@@ -22,7 +21,7 @@ def test_thousands_of_atoms_against_one(truth, data):
 
 
 @each(truths.SLICED)
-@cases(100)
+@cases(60)
 @given(st.data())
 def test_sliced(truth, data):
     judge(truth, data.draw(truth.pairs))

@@ -23,7 +23,7 @@ MODERATE = tuple(name for name in WEIGHTS if name != "wide")
 class Truth:
     """A divergence, what d**power is and how far off it may be, and the pairs to try.
 
-    ``answer(mu, nu, pair)`` returns both; or two ends between which it is, and how far outside; None if it has no value.
+    ``answer(mu, nu, pair)`` returns both; or two ends between which it is, and how far outside; None: it has no value.
     """
 
     name: str
@@ -45,6 +45,11 @@ def _weights_and_roots(value, spread, p, rounding):
     return value, 4 * rounding * long(spread) + mpf(p) * 2e-14 * long(value)
 
 
+def _moved(value, moved, p):
+    """Return how much W_p^p changes if W_p does by so much."""
+    return (value ** (1 / mpf(p)) + moved) ** p - value
+
+
 def line(p, **options):
     def answer(mu, nu, pair):
         value = transport.on_the_line(mu, nu, p)
@@ -53,11 +58,14 @@ def line(p, **options):
     return Truth(f"Wasserstein p={p} on the line", divergences.Wasserstein(p), answer, pairs(1, **options), p)
 
 
-def program(name, p, cost, distance, dim, rounding=4e-15, **options):
+def program(name, p, cost, distance, dim, wraps=False, **options):
+    """Return exact transport elsewhere; on what ``wraps``, differences are rounded before periods are taken off."""
+
     def answer(mu, nu, pair):
-        d = distance(pair) if options.get("shared") else distance
-        value = transport.program(mu, nu, d, p)
-        return _weights_and_roots(value, transport.independent(mu, nu, d, p), p, rounding)
+        value = long(transport.program(mu, nu, distance, p))
+        _, bound = _weights_and_roots(value, transport.independent(mu, nu, distance, p), p, 4e-15)
+        moved = 2 * EPS * sum(transport.norm(m, p) ** (1 / mpf(p)) for m in (mu, nu)) if wraps else 0
+        return value, bound + _moved(value, moved, p)
 
     return Truth(f"Wasserstein p={p}, {name}", divergences.Wasserstein(p, cost), answer, pairs(dim, **options), p)
 
@@ -72,7 +80,7 @@ def sliced(p, dim, **options):
         _, bound = _weights_and_roots(value, spread, p, 4e-15)
         # Projections are rounded: both measures move, by that much in W_p.
         moved = dim * EPS * sum(transport.norm(m, p) ** (1 / mpf(p)) for m in (mu, nu))
-        return value, bound + (value ** (1 / mpf(p)) + moved) ** p - value
+        return value, bound + _moved(value, moved, p)
 
     return Truth(f"SlicedWasserstein p={p}", divergence, answer, pairs(dim, **options), p)
 
@@ -118,7 +126,7 @@ PLANE = [
     *(program("plane", p, ground.Euclidean(), transport.euclidean, 2) for p in (1, 2, 3)),
     program("space", 2, ground.Euclidean(), transport.euclidean, 5, kinds=MILD),
     *(program("binary", p, ground.Binary(1.5), transport.binary(1.5), 2) for p in (1, 2, 3)),
-    *(program("torus", p, ground.Torus(2.0), transport.torus(2.0), 2, kinds=MILD) for p in (1, 2)),
+    *(program("torus", p, ground.Torus(2.0), transport.torus(2.0), 2, True, kinds=MILD) for p in (1, 2)),
     program("cityblock", 1, "cityblock", transport.cityblock, 2),
     matrix(1),
     matrix(2),
@@ -214,16 +222,25 @@ def _wasserstein_bound(f, value, kernel):
     return mpf(1e-13) * (f.traces + f.gap if kernel == "linear" else f.largest)
 
 
+def _rounded_features(f, value, kernel):
+    """Return what rounding of the features, 1e-15 of the largest in units of the root of the ridge, does to d^2."""
+    moved = 1e-15 * mp.sqrt(f.largest / RIDGE) if kernel == "polynomial" else mpf(0)
+    return 2 * mp.sqrt(abs(value)) * moved + moved**2
+
+
 def _kl_bound(f, value, kernel):
     """Below 1e4 ridge 1e-9; above, standard deviations are known to 1e-4 of themselves or the measure is refused."""
-    root = mp.sqrt(abs(value))
-    return (root + 2e-4) ** 2 - root**2 if f.traces > 1e4 * RIDGE else mpf(1e-9) * max(abs(value), 1)
+    bound = _rounded_features(f, value, kernel)
+    if f.traces <= 1e4 * RIDGE:
+        return bound + mpf(1e-9) * max(abs(value), 1)
+    return bound + 4e-4 * mp.sqrt(abs(value)) + 4e-8 + mpf(1e-12) * abs(value)
 
 
 def _log_det_bound(f, value, kernel):
+    bound = _rounded_features(f, value, kernel)
     if f.traces <= 1e4 * RIDGE:
-        return mpf(1e-9) * max(abs(value), 1)
-    return mpf(1e-3) * abs(value) + (mpf(1e-12) if kernel == "linear" else mpf(3e-4))
+        return bound + mpf(1e-9) * max(abs(value), 1)
+    return bound + mpf(1e-3) * abs(value) + (mpf(1e-12) if kernel == "linear" else mpf(3e-4))
 
 
 FEATURES = {

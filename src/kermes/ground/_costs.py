@@ -178,6 +178,8 @@ class Binary(Cost):
 class Torus(Cost):
     """Geodesic distance on the torus [0, period)^d: angles, times of day. A metric.
 
+    Coordinates may lie outside; their differences, rounded to 1e-16 of the coordinates, are taken modulo the period.
+
     Parameters
     ----------
     period : float
