@@ -18,8 +18,7 @@ class Table:
 
         print = terminalreporter.write_line
         print(f"{'':56}{'cases':>7}{'refused':>9}{'reported':>9}{'relative':>10}{'of bound':>10}")
-        judges = [module for name, module in sys.modules.items() if name.endswith("truth.judge")]  # as pytest names it
-        for name, record in judges[0].RECORDS.items():
+        for name, record in RECORDS.items():
             counts = f"{record.cases:7}{record.refusals:9}{record.reported:9}"
             print(f"{name:56}{counts}{record.relative:10.1e}{record.share:10.1e}")
 
