@@ -11,7 +11,7 @@ import numpy as np
 from .. import _foreign
 from .._typing import AnyArray
 from ..datasets import read_idx
-from ..exceptions import InvalidFileError
+from ..exceptions import InvalidFileError, InvalidMeasureError
 from ..measures import Measures
 from ._data import IDX, Data
 
@@ -66,7 +66,9 @@ def write_npz(data: Data, path: Path) -> None:
 
 def stack(images: AnyArray, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Measures:
     """Return grey images as measures."""
-    if invert and images.size:
+    if not images.size:
+        raise InvalidMeasureError(f"images of shape {images.shape} have no pixel; every measure needs one.")
+    if invert:
         images = images.max() - images
     return Measures.from_images(images, threshold, binary, spacing)
 
