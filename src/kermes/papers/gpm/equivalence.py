@@ -29,7 +29,7 @@ def optimal_plan(a: ArrayLike, b: ArrayLike, C: ArrayLike) -> FloatArray:
     Examples
     --------
     >>> from kermes.papers.gpm.equivalence import optimal_plan
-    >>> optimal_plan([0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    >>> optimal_plan([0.7, 0.3, 0.0], [0.2, 0.3, 0.5], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]).round(6)
     array([[0.2, 0. , 0.5],
            [0. , 0.3, 0. ],
            [0. , 0. , 0. ]])
