@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-nojit test-min lint types check docs bench clean
+.PHONY: help demo test test-long test-nojit coverage test-min lint types check docs bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -20,18 +20,20 @@ demo: $(READY)  ## compare kernels on handwritten digits: the leaderboard
 	$(BIN)/kermes demo
 
 test: $(READY)  ## the tests (under 5 minutes on two cores)
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 $(COVER)
 
 test-long: export KERMES_FUZZ_SECONDS ?= 3600
 test-long: export KERMES_CASES ?= 10000
-test-long: $(READY)  ## KERMES_CASES random cases of each number; damaged files of every kind for KERMES_FUZZ_SECONDS, also guided by coverage
+test-long: $(READY)  ## a day: random order, KERMES_CASES cases of each number, damaged files for KERMES_FUZZ_SECONDS, mutants
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[long]'
+	$(BIN)/python -m pytest -q -n 2 -p randomly --ignore=tests/fuzz --ignore=tests/truth
 	$(BIN)/python -m tests.truth
 	$(BIN)/python -m pytest -q -n 2 tests/fuzz
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	$(BIN)/python -m tests.fuzz.guided
+	$(BIN)/python tools/mutants.py
 
 test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/divergences
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(COVER) tests/core tests/divergences
 
 test-min: pyproject.toml  ## the tests against the oldest supported dependencies
 	$(PYTHON) tools/oldest.py .venv-min
@@ -45,7 +47,7 @@ lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 types: $(READY)  ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types test test-nojit docs demo  ## what the continuous integration runs
+check: lint types coverage docs demo  ## what the continuous integration runs
 
 docs: $(READY)  ## the documentation in docs/_build/html, warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
