@@ -202,8 +202,9 @@ def _in_features(name, make, formula, bound, kernel, dim, **options):
     point_kernel, k = KERNELS[kernel]
 
     def answer(mu, nu, pair):
-        ranges = [] if kernel in BOUNDED else [abs(x) for m in (mu, nu) for point in m.points for x in point]
-        with working(*mu.weights, *nu.weights, *ranges, *ranges):
+        degree = {"linear": 1, "polynomial": 2}.get(kernel, 0)
+        ranges = [abs(x) ** degree for m in (mu, nu) for point in m.points for x in point]
+        with working(*mu.weights, *nu.weights, RIDGE, *ranges):
             f = feature_space.Features(mu, nu, k)
             value = formula(f)
             return value, bound(f, value, kernel)
