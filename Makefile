@@ -35,6 +35,11 @@ test-long: $(READY)  ## a day: random order, KERMES_CASES cases of each number, 
 test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(COVER) tests/core tests/divergences
 
+coverage: $(READY)  ## both of these, counted: at least 95 % of the lines and branches of src are run
+	$(MAKE) test COVER="--cov --cov-report="
+	$(MAKE) test-nojit COVER="--cov --cov-append --cov-report="
+	$(BIN)/coverage report
+
 test-min: pyproject.toml  ## the tests against the oldest supported dependencies
 	$(PYTHON) tools/oldest.py .venv-min
 	.venv-min/bin/python -m pytest -q -n 2
