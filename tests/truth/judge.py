@@ -17,10 +17,6 @@ from .oracles import exact
 from .oracles.numbers import long
 
 ENGINE = Engine("serial", memo=False)
-#: Faults that are known and not yet mended, also named in docs/trust.md.
-KNOWN = {
-    "Wasserstein p=2, no metric": "masses below the rounding of the total may stay where they are",
-}
 #: A few times the smallest number.
 GRAIN = mpf(2) ** -1071
 
@@ -38,10 +34,8 @@ def cases(default):
 
 
 def each(truths):
-    """Return a parametrisation over truths, by their names; those with a known fault may fail."""
-    faults = {truth.name: [pytest.mark.xfail(reason=KNOWN[truth.name])] for truth in truths if truth.name in KNOWN}
-    named = [pytest.param(truth, id=truth.name, marks=faults.get(truth.name, ())) for truth in truths]
-    return pytest.mark.parametrize("truth", named)
+    """Return a parametrisation over truths, by their names."""
+    return pytest.mark.parametrize("truth", truths, ids=lambda truth: truth.name)
 
 
 @dataclass
