@@ -87,19 +87,23 @@ def on_the_line(x: FloatArray, a: FloatArray, y: FloatArray, b: FloatArray) -> F
 def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray) -> FloatArray:
     """Return an optimal plan for the cost c (1 - I), between atoms at the places ``a_ids`` and ``b_ids`` (distinct).
 
-    In every optimal plan min(a_i, b_i) stays where it is. The rest costs c wherever it goes.
+    In every optimal plan min(a_i, b_i) stays where it is. The rest costs c wherever it goes; a rest that is rounding of
+    the weights stays, too.
     """
     plan = np.zeros((len(a), len(b)))
     _, rows, cols = np.intersect1d(a_ids, b_ids, assume_unique=True, return_indices=True)
     stays = np.minimum(a[rows], b[cols])
     plan[rows, cols] = stays
     surplus, deficit = a.copy(), b.copy()
-    surplus[rows] -= stays
-    deficit[cols] -= stays
+    equal = np.abs(a[rows] - b[cols]) <= ROUNDING * stays
+    surplus[rows] = np.where(equal, 0.0, a[rows] - stays)
+    deficit[cols] = np.where(equal, 0.0, b[cols] - stays)
     if len(stays):  # where most mass stays, the difference is that of all others
         i, j = rows[np.argmax(stays)], cols[np.argmax(stays)]
         surplus[i] = deficit[j] = 0.0
         balance = surplus.sum() - deficit.sum()
+        if abs(balance) <= ROUNDING * (a[surplus > 0].sum() + b[deficit > 0].sum()):
+            balance = 0.0
         surplus[i], deficit[j] = max(-balance, 0.0), max(balance, 0.0)
         plan[i, j] = min(a[i] - surplus[i], b[j] - deficit[j])
     sources, sinks = np.flatnonzero(surplus), np.flatnonzero(deficit)

@@ -126,7 +126,7 @@ class Job:
         self._refuse_failed(values, status, rows, cols)
         if foreign:
             self._refuse_meaningless(status, error)
-            if triangle and len(cols) > 1:
+            if triangle and len(cols) > 1 and self.same is None:
                 self._refuse_asymmetric(float(values[0, 1]), rows[:1], cols[1:2])
         self._refuse_negative(values, status, rows, cols)
         return values, status, error
@@ -144,7 +144,7 @@ class Job:
     def _refuse_asymmetric(self, value: float, row: IndexArray, col: IndexArray) -> None:
         """Compare a pair with itself, turned round: of all others only one half is computed."""
         turned = float(np.asarray(self.route.tile(self.A, self.B, col, row, False).values)[0, 0])
-        if self.same is None and not abs(turned - value) <= ASYMMETRY * max(abs(turned), abs(value)) + ROUNDING:
+        if not abs(turned - value) <= ASYMMETRY * max(abs(turned), abs(value)) + ROUNDING:
             raise InvalidParameterError(
                 f"{type(self.divergence).__name__} must be symmetric; it is {value:g} for measures "
                 f"{self.rows[row[0]]} and {self.cols[col[0]]}, and {turned:g} the other way round. Average both."
