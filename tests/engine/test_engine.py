@@ -282,7 +282,7 @@ def test_interrupt_is_heard_within_seconds_and_keeps_finished_tiles(executor):
             assert child.stdout.readline().strip() == "ready"
             time.sleep(1.0)
             sent = time.perf_counter()
-            for _ in range(3):  # an interrupt within a callback of a library is lost to Python, and a user presses again
+            for _ in range(3):  # one within a callback of a library is lost to Python; a user presses again
                 child.send_signal(signal.SIGINT)
                 if select.select([child.stdout], [], [], 2.0)[0]:
                     break
