@@ -99,7 +99,7 @@ def _name(mutant: dict) -> str:
 def _tests_by_line() -> dict[tuple[str, int], list[str]]:
     """Run the tests once and return those that execute each line."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "--cov=kermes"]
-    subprocess.run([*command, "--cov-report=", "--cov-context=test", *TESTS], check=True)
+    subprocess.run([*command, "--cov-report=", "--cov-fail-under=0", "--cov-context=test", *TESTS], check=True)
     data = CoverageData()
     data.read()
     found: dict[tuple[str, int], list[str]] = {}
