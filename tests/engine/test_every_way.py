@@ -49,7 +49,7 @@ def close(case):
     """Return the comparison for pairs that are computed the other way round, or beside other measures."""
 
     def compare(actual, expected):
-        assert_allclose(actual, expected, rtol=1e-9, atol=case.atol * 1e-3)
+        assert_allclose(actual, expected, rtol=1e-9, atol=case.atol)
 
     return compare
 
