@@ -77,7 +77,7 @@ HEAVY = [
     "narwhals",
     "rich",
 ]
-HEAVY += ["sklearn.gaussian_process", "scipy.optimize"]
+HEAVY += ["scipy", "sklearn", "importlib.metadata"]
 
 
 def test_import_loads_nothing_heavy():

@@ -8,8 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import linalg
-from threadpoolctl import ThreadpoolController
 
 from ._typing import FloatArray
 
@@ -25,6 +23,8 @@ def eigh(K: FloatArray, small: int = SMALL) -> tuple[FloatArray, FloatArray]:
 
     Divide and conquer ('evd') releases the interpreter lock; SciPy's default driver does not.
     """
+    from scipy import linalg
+
     if len(K) == 1:  # which the driver of SciPy 1.13 refuses
         return np.array(K[0], dtype=np.float64), np.ones((1, 1))
     with few_threads(len(K), small):
@@ -34,6 +34,8 @@ def eigh(K: FloatArray, small: int = SMALL) -> tuple[FloatArray, FloatArray]:
 
 def eigvalsh(K: FloatArray, small: int = SMALL) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
+    from scipy import linalg
+
     if len(K) == 1:
         return np.array(K[0], dtype=np.float64)
     with few_threads(len(K), small):
@@ -67,4 +69,6 @@ def controller() -> Any:
 
 @lru_cache(maxsize=1)
 def _controller(n_modules: int) -> Any:
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()

@@ -9,7 +9,6 @@ from math import comb, factorial, prod
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, Polynomial
@@ -116,6 +115,8 @@ class FeatureMap:
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Return the features (n, rank) of points (n, d)."""
+        from scipy.linalg import solve_triangular
+
         values = self.ground(self.pivots, points)
         return np.asarray(solve_triangular(self.factor, values, lower=True, check_finite=False, overwrite_b=True).T)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
@@ -93,6 +92,8 @@ class AtomsRoute(Route):
 
     def prepare(self, X: Measures) -> Dual:
         """Factorise the centred kernel matrix of each measure once."""
+        from scipy.linalg import solve_triangular
+
         from ..core.gaussian_kl import Dual
 
         atoms = centred_atoms(self.source, X)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dsyrk
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
@@ -271,6 +269,9 @@ class GeneralizedVariance(Jensen):
 
 def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
     """Overwrite the kernel K by P = K - G'G with G = L^-1 diag(s) K of a measure; u = 1 - G'z."""
+    from scipy.linalg import solve_triangular
+    from scipy.linalg.blas import dsyrk
+
     from ..core.generalized_variance import HALF, Conditioned
     from ..core.points import padded_size
 

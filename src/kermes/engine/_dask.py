@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +121,8 @@ def _attempt(
 @lru_cache(maxsize=1)
 def code_digest() -> tuple[str, str]:
     """Return the version of kermes in this process, and the digest of all the code that a number depends on."""
+    from importlib.metadata import version
+
     digest = hashlib.blake2b(digest_size=16)
     package = Path(__file__).parent.parent
     for folder in ("core", "divergences", "engine", "ground", "measures"):

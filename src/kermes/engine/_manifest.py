@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,6 +41,8 @@ def contents(dtype: str, divergence: Divergence, X: Measures, Y: Measures) -> Ma
 
 def versions() -> dict[str, str]:
     """Return the versions that may change the last digits."""
+    from importlib.metadata import version
+
     return {"kermes": version("kermes"), "numpy": np.__version__}
 
 
