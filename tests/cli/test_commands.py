@@ -391,3 +391,11 @@ def test_piped_output_is_quiet_and_json_is_all_there_is(run, folder):
     out = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(out.stdout)["output"] == "d.npy"
     assert out.stderr == ""
+
+
+def test_warmup_reports_the_first_call_on_every_kind_of_data(run):
+    found = json.loads(run("warmup", "jensen-shannon", "mmd:sigma=2", "--json").out)
+    assert set(found["mmd:sigma=2"]) == {"numbers", "points", "equal weights", "histograms", "images"}
+    assert all(seconds > 0 for seconds in found["mmd:sigma=2"].values())
+    assert found["jensen-shannon"]["points"] is None  # clouds have no common bins
+    assert found["jensen-shannon"]["histograms"] > 0

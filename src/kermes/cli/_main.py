@@ -24,6 +24,7 @@ from ._list import list_names
 from ._output import printable, say
 from ._predict import predict
 from ._reproduce import reproduce
+from ._warmup import warmup
 
 FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 #: Errors of the operating system that the user can mend by another path. Of kermes' own these are the ValueErrors.
@@ -122,6 +123,6 @@ def main(debug: bool) -> None:
 
 for command in (
     *(demo, list_names, diagnose, compare, fit, predict),
-    *(cluster, distances, gram, convert, reproduce, completion),
+    *(cluster, distances, gram, convert, reproduce, warmup, completion),
 ):
     main.add_command(command)
