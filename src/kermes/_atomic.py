@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["require_writable", "whole"]
-
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:

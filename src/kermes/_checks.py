@@ -16,8 +16,6 @@ import numpy as np
 from ._typing import ArrayLike, FloatArray
 from .exceptions import InvalidParameterError, MissingDependencyError
 
-__all__ = ["as_distances", "choice", "integer", "missing", "positive", "real"]
-
 
 def real(
     value: Any,

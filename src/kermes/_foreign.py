@@ -24,18 +24,6 @@ import numpy as np
 from ._typing import AnyArray
 from .exceptions import InvalidFileError, KermesError
 
-__all__ = [
-    "check_npy",
-    "decoding",
-    "is_gzip",
-    "read_bytes",
-    "read_npy",
-    "read_npz",
-    "read_zip",
-    "require_file",
-    "require_room",
-]
-
 FREE = 1 << 28
 RATIO = 100
 CHUNK = 1 << 20

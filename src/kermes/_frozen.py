@@ -12,8 +12,6 @@ import numpy as np
 from ._typing import ArrayLike, FloatArray
 from .exceptions import InvalidParameterError
 
-__all__ = ["Frozen", "FrozenArray", "HoldsFrozen", "with_inner"]
-
 
 class Frozen:
     """Base of frozen dataclasses: ``clone`` keeps them as they are, and a changed parameter makes a new value."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from ._typing import FloatArray
 
-__all__ = ["controller", "eigh", "eigvalsh", "few_threads", "leading_eigh"]
-
 #: Order up to which one BLAS thread is used. The reduction to tridiagonal form is bound by memory, so that a second
 #: thread gains little; where others use the cores it costs a factor of 5 and more (orders 800 and 1500).
 SMALL = 2048

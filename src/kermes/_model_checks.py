@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fault"]
-
 #: What holds nothing, or nothing that came from a file.
 CLOSED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float, complex, type(None))
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-__all__ = ["current_name", "is_listed", "stable_name"]
-
 #: Where public estimators, divergences, costs, point kernels and kernels are found.
 PACKAGES = {
     "kermes",

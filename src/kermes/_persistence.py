@@ -17,8 +17,6 @@ from ._model_checks import fault
 from ._model_types import current_name, is_listed, stable_name
 from .exceptions import InvalidFileError, InvalidParameterError
 
-__all__ = ["ModelFile", "load", "read", "require", "save", "write"]
-
 #: Of new files. Those of format 1, the first edition, name types by their modules and are read like the others.
 FORMAT = 2
 PACKAGES = ("kermes", "scikit-learn", "numpy", "scipy")

@@ -6,8 +6,6 @@ import numpy as np
 
 from ._typing import FloatArray
 
-__all__ = ["median_distance"]
-
 
 def median_distance(distances: FloatArray) -> float:
     """Return the median of the positive entries; 1 if there are none, a scale like any other for equal samples."""

@@ -16,8 +16,6 @@ from .._checks import choice
 from ..divergences import Divergence, Jensen
 from ..exceptions import InvalidParameterError
 
-__all__ = ["DIVERGENCES", "KERNELS", "Entry", "Spec", "divergence", "entries", "kernel", "parse"]
-
 GROUNDS = {
     "linear": ground.Linear,
     "gaussian": ground.Gaussian,

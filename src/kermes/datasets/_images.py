@@ -16,8 +16,6 @@ from .._typing import AnyArray
 from ..exceptions import InvalidFileError
 from ..measures import Measures
 
-__all__ = ["Images", "find_folder", "load_digits", "load_mnist", "load_quickdraw", "load_usps", "read_idx"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Images:

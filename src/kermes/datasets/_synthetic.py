@@ -10,8 +10,6 @@ from .._checks import integer
 from .._typing import FloatArray
 from ..measures import Measures, as_measures
 
-__all__ = ["Synthetic", "make_diracs", "make_location_scale", "make_translates"]
-
 
 class Synthetic(NamedTuple):
     """Measures and the exact distances between them."""

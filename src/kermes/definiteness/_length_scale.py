@@ -14,8 +14,6 @@ from ..core import profiles
 from ..core.eigenvalues import rounding
 from ..exceptions import InvalidParameterError
 
-__all__ = ["Curve", "psd_curve", "psd_length_scale"]
-
 #: The grid ends at this multiple of the largest distance, where K differs from 1 1' by 1 / 200.
 REACH = 10.0
 #: From this multiple on K - 1 1' is -D^2 / (2 l^2) to the last digit, and larger length scales say nothing new.

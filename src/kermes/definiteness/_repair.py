@@ -15,8 +15,6 @@ from .._typing import ArrayLike, FloatArray
 from ..core import eigenvalues
 from ._spectrum import Spectrum, as_symmetric
 
-__all__ = ["SpectrumRepair", "repair"]
-
 HOW = ("clip", "flip", "shift")
 
 

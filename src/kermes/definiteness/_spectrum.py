@@ -11,8 +11,6 @@ from .._typing import ArrayLike, FloatArray
 from ..core.eigenvalues import negative_mass, rounding
 from ..exceptions import InvalidParameterError
 
-__all__ = ["Spectrum", "as_symmetric", "spectrum"]
-
 #: Largest difference between K and its transpose, relative to the largest entry, that counts as rounding.
 ASYMMETRY = 1e-8
 

@@ -17,8 +17,6 @@ from ..measures import Measures
 if TYPE_CHECKING:
     from ..core.points import Atoms, CoreGround
 
-__all__ = ["Claims", "Divergence", "Route", "Tile"]
-
 
 @dataclass(frozen=True)
 class Claims:

@@ -19,8 +19,6 @@ from ._thin import Prepared, bhattacharyya_row, moments_rounding, moments_tile, 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
 
-__all__ = ["Bhattacharyya"]
-
 #: Multiplications of a matrix product done in the time of one elementary operation, in which the engine counts work.
 FUSED = 8.0
 #: Traces of covariances in units of the ridge up to which Cholesky factors give d^2 to 1e-9.

@@ -18,8 +18,6 @@ from ._sinkhorn import Sinkhorn
 from ._sliced import SlicedWasserstein
 from ._wasserstein import Wasserstein
 
-__all__ = ["Claimed", "catalogue", "claims", "claims_markdown"]
-
 
 class Claimed(NamedTuple):
     """A row of the table: the divergence, the dimension of the points, and its claims there."""

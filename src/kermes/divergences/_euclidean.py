@@ -10,8 +10,6 @@ from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, empty_tile
 from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
-__all__ = ["Euclidean"]
-
 #: Entries of a dense difference that cost as much as one step of a merge of sorted lists.
 DENSE_FACTOR = 8.0
 

@@ -13,8 +13,6 @@ from ._gaussian_family import GaussianFamily
 from ._jensen import Jensen, JensenRoute
 from ._multinomial_family import DirichletMultinomialFamily, MultinomialFamily
 
-__all__ = ["ExponentialFamily"]
-
 FAMILIES = ("gaussian", "gaussian-diagonal", "multinomial", "multinomial-exact")
 
 

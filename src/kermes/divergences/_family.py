@@ -19,8 +19,6 @@ from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
 from ._jensen import Jensen, JensenRoute
 
-__all__ = ["Family"]
-
 Statistics: TypeAlias = int | Callable[[FloatArray], Any] | tuple[Callable[[FloatArray], Any], ...]
 
 #: Intervals per axis unless given, by dimension.

@@ -19,8 +19,6 @@ from ._thin import Prepared, Thin, kl_row, moments_rounding, moments_tile, thin_
 if TYPE_CHECKING:
     from ..core.gaussian_kl import Dual
 
-__all__ = ["GaussianKL"]
-
 #: Largest relative error of H in explicit features.
 FEATURE_ERROR = 1e-11
 #: Traces of covariances in units of the ridge up to which their inverses give d^2 to 1e-9.

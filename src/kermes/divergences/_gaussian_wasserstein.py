@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..core.centred_atoms import CentredAtoms
     from ..core.gaussian_wasserstein import CovarianceFactors
 
-__all__ = ["GaussianWasserstein"]
-
 #: Largest error of a kernel value in explicit features, relative to the largest k(x, x) of every measure.
 FEATURE_ERROR = 1e-13
 #: Features up to which they are worth it even if measures have fewer atoms.

@@ -20,8 +20,6 @@ from ._thin import STEEP, Prepared, Thin, half_log_det_row, moments_rounding, mo
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
 
-__all__ = ["GeneralizedVariance"]
-
 # Costs in elementary operations of 0.7 ns, measured on two cores of a small server; only their ratios matter.
 FACTOR = 0.1  # an operation of the Cholesky core
 PRODUCT = 0.06  # an operation of a matrix product

@@ -14,8 +14,6 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums
 
-__all__ = ["Functional", "Jensen", "JensenDifference", "JensenRoute"]
-
 
 class JensenRoute(Route):
     """A route to Jensen differences: ``prepare``, h of each measure, and h of the mean of two.

@@ -14,8 +14,6 @@ from ._jensen import Jensen
 from ._smoothing import smoothing_route
 from ._support import require_finite_set
 
-__all__ = ["JensenShannon"]
-
 
 @dataclass(frozen=True)
 class JensenShannon(Jensen):

@@ -13,8 +13,6 @@ from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Divergence, Tile
 
-__all__ = ["Precomputed"]
-
 
 @dataclass(frozen=True)
 class Precomputed(Divergence):

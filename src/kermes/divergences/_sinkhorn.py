@@ -19,8 +19,6 @@ from ._plans import entropic
 from ._sinkhorn_routes import ByAxes, ByPoints, ByTable, Run, SinkhornRoute
 from ._support import LARGEST_TABLE, atom_costs, common_support, cost_table, couple
 
-__all__ = ["Sinkhorn"]
-
 #: Above this max(cost) / eps, scalings leave the range of double precision for nearly every pair.
 STEEP = 1500.0
 #: Above this multiple of the largest cost the debiased value has reached its limit (to 1e-6), and a larger epsilon

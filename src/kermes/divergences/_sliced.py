@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..core.sliced import Ranked
     from ..core.transport.quantiles import Sorted
 
-__all__ = ["SlicedWasserstein"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Projections(Route):

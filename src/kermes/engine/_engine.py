@@ -28,8 +28,6 @@ from ._store import Store, StoreKeeper, as_store
 from ._stored import StoredDistances, StoredMatrix
 from ._tiling import Batch, Block
 
-__all__ = ["DEFAULT", "Engine", "Info"]
-
 MEMO_BYTES = 1 << 30
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from ..divergences import Divergence
 from ..exceptions import StoreError
 
-__all__ = ["describe"]
-
 
 def describe(divergence: Divergence) -> dict[str, str]:
     """Return the name and each parameter of a divergence; equal divergences give equal strings, others do not."""

@@ -18,8 +18,6 @@ from . import _tiling
 from ._executors import ONE_THREAD
 from ._scale import Scale
 
-__all__ = ["Job", "check", "pair_work"]
-
 #: What counts as rounding of negative values, relative to the largest of a tile; routes add to it.
 ROUNDING = 1e-9
 #: By how much of itself a divergence of one's own may change when a pair is turned round: iterations may end anywhere.

@@ -15,8 +15,6 @@ from ._scale import Scale
 from ._shared import publish
 from ._stored import StoredDistances
 
-__all__ = ["pairwise", "precompute"]
-
 
 @overload
 def pairwise(

@@ -38,8 +38,6 @@ try:
 except ImportError:  # no such locks on this system: every process computes for itself
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["SharedKeeper", "close", "publish", "shared_keeper"]
-
 DAY = 86_400.0
 #: Keepers whose files stay open.
 REMEMBERED = 32

@@ -42,8 +42,6 @@ from . import _manifest, _tiling
 from ._memory import kept
 from ._scale import Scale
 
-__all__ = ["Store", "StoreKeeper", "as_store"]
-
 
 @dataclass(frozen=True)
 class Store:

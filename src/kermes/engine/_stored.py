@@ -13,8 +13,6 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, StoreError
 from ._store import StoreKeeper
 
-__all__ = ["StoredDistances", "StoredMatrix"]
-
 
 class StoredMatrix:
     """A matrix in a store: has a shape, is indexed like an array, and is read when asked for.

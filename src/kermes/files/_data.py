@@ -18,8 +18,6 @@ from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures import Measures
 
-__all__ = ["Data", "is_table", "read", "write"]
-
 #: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 IDX = ("-ubyte", ".idx")

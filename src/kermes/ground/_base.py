@@ -12,8 +12,6 @@ from .._typing import ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 
-__all__ = ["Ground", "apply"]
-
 
 class Ground(Frozen):
     """Base of costs and point kernels: frozen values that compare and hash by their parameters.

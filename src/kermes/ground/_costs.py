@@ -16,19 +16,6 @@ from ..core import ground_codes
 from ..exceptions import InvalidParameterError
 from ._base import Ground, apply, symmetric
 
-__all__ = [
-    "COSTS",
-    "Binary",
-    "Cost",
-    "CostFunction",
-    "Euclidean",
-    "Matrix",
-    "Metric",
-    "SqEuclidean",
-    "Torus",
-    "as_cost",
-]
-
 
 class Cost(Ground):
     """Base of the ground costs; one of your own defines ``between(x, y)``.

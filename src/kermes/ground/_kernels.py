@@ -14,8 +14,6 @@ from ..core import ground_codes
 from ..exceptions import InvalidParameterError
 from ._base import Ground, apply, symmetric
 
-__all__ = ["Gaussian", "KernelFunction", "Laplacian", "Linear", "PointKernel", "Polynomial", "as_point_kernel"]
-
 
 class PointKernel(Ground):
     """Base of the point kernels; one of your own defines ``between(x, y)``, positive definite.

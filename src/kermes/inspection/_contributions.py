@@ -14,8 +14,6 @@ from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
 from ..exceptions import InvalidParameterError
 from ..measures import Measure
 
-__all__ = ["Contributions", "Largest", "contributions"]
-
 
 class Largest(NamedTuple):
     """The largest contributions, of either sign: training ``rows`` (k,) and signed ``values`` (k,), largest first."""

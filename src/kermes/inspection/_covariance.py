@@ -14,8 +14,6 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
 
-__all__ = ["CovarianceSpectrum", "covariance_spectrum"]
-
 
 @dataclass(frozen=True, eq=False)
 class CovarianceSpectrum:

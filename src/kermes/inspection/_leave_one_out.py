@@ -12,8 +12,6 @@ from .._typing import ArrayLike, FloatArray
 from ..estimators._measure_gp import target_units
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 
-__all__ = ["LeaveOneOut", "leave_one_out"]
-
 
 @dataclass(frozen=True)
 class LeaveOneOut:

@@ -20,8 +20,6 @@ from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import as_measures
 
-__all__ = ["DataMap", "data_map"]
-
 #: The parameters by which scikit-learn's embeddings learn that they get distances.
 SETTINGS = ("metric", "dissimilarity", "affinity")
 

@@ -14,8 +14,6 @@ from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measure, Measures, as_measures
 
-__all__ = ["Neighbors", "nearest"]
-
 
 class Neighbors(NamedTuple):
     """The nearest measures, nearest first: ``indices`` (k,) into the collection and ``distances`` (k,)."""

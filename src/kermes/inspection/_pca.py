@@ -11,8 +11,6 @@ from .._typing import FloatArray
 from ..measures import Measure
 from ..measures._mean import single
 
-__all__ = ["WeightedPCA", "weighted_pca"]
-
 
 @dataclass(frozen=True, eq=False)
 class WeightedPCA:

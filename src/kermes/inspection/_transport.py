@@ -13,8 +13,6 @@ from ..divergences import Sinkhorn, Wasserstein
 from ..exceptions import InvalidParameterError
 from ..measures import Measure
 
-__all__ = ["Moves", "TransportPlan", "transport_plan"]
-
 
 class Moves(NamedTuple):
     """Moves of mass, the largest first: atoms of the source and of the target (k,), the mass and its cost (k,)."""

@@ -15,8 +15,6 @@ from ..ground import as_cost
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
-__all__ = ["AnisotropicWasserstein"]
-
 #: Two values of an exponent that differ by more than this, relative to the larger, are two values.
 SAME = 1e-9
 

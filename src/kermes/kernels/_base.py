@@ -15,8 +15,6 @@ from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..measures import Measures, as_measures
 
-__all__ = ["MeasureKernel", "number", "takes_measures"]
-
 
 def number(value: object) -> str:
     """Return a number with three digits; what is not a number as it is, since a wrong parameter must print too."""

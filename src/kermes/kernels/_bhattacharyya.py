@@ -11,8 +11,6 @@ from ..ground import PointKernel
 from ..measures import Measures
 from ._base import MeasureKernel, number
 
-__all__ = ["Bhattacharyya"]
-
 
 class Bhattacharyya(MeasureKernel):
     r"""Bhattacharyya kernel; with a point kernel as ground, the kernelised one (k-B).

@@ -12,8 +12,6 @@ from ..exceptions import InvalidParameterError
 from ..ground import Gaussian
 from ..measures import as_measures
 
-__all__ = ["Bumps"]
-
 
 class Bumps:
     r"""Gaussian bumps, one around each centre: functions for :class:`SemigroupMixture`.

@@ -8,8 +8,6 @@ from ..ground import Gaussian
 from ._base import number
 from ._semigroup import RateKernel
 
-__all__ = ["Entropy"]
-
 
 class Entropy(RateKernel):
     r"""Entropy kernel: close to 1 when the mean of two measures has hardly more entropy than each of them.

@@ -8,8 +8,6 @@ from .._checks import real
 from .._typing import ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 
-__all__ = ["inverse_squared_rho"]
-
 
 def inverse_squared_rho(
     a: ArrayLike, b: ArrayLike, S: ArrayLike, length_scales: ArrayLike, free: float = 1.0

@@ -14,8 +14,6 @@ from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from ._base import MeasureKernel, number
 
-__all__ = ["Exponential"]
-
 
 class Exponential(MeasureKernel):
     r"""Exponential kernel of a distance between measures.

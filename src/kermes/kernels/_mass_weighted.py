@@ -12,8 +12,6 @@ from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel, takes_measures
 
-__all__ = ["MassWeighted"]
-
 
 class MassWeighted(MeasureKernel):
     r"""Kernel of the normalised measures, multiplied by both masses.

@@ -12,8 +12,6 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
-__all__ = ["Functions", "SemigroupMixture"]
-
 #: Functions of points (n, d): a list of them, (n,) values each, or all of them in one call, (n, s).
 Functions: TypeAlias = Sequence[Callable[[FloatArray], ArrayLike]] | Callable[[FloatArray], ArrayLike]
 

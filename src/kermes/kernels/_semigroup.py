@@ -17,8 +17,6 @@ from ..ground import Linear, PointKernel
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel, number
 
-__all__ = ["IGV", "Semigroup"]
-
 
 class SemigroupKernel(MeasureKernel):
     """What all kernels exp(-t J) and exp(-t h((mu + nu) / 2)) share; subclasses say which J and t."""

@@ -14,8 +14,6 @@ from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
 
-__all__ = ["chunks"]
-
 
 def chunks(
     source: Measures | AnyArray | str | PathLike[str],

@@ -18,8 +18,6 @@ from ._measure import Measure
 from ._packed import Packed, Support
 from ._twins import twin_numbers
 
-__all__ = ["Measures"]
-
 
 class Measures:
     """A collection of n measures on R^dim, packed into three arrays.

@@ -12,8 +12,6 @@ from . import _build
 from ._collection import Measures
 from ._measure import Measure
 
-__all__ = ["as_measures"]
-
 
 def as_measures(X: Any, name: str = "X") -> Measures:
     """Return ``X`` as :class:`Measures`.

@@ -10,8 +10,6 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ._collection import Measures
 from ._measure import Measure
 
-__all__ = ["mean_measure", "single"]
-
 
 def mean_measure(mu: Measure, nu: Measure) -> Measure:
     r"""Return :math:`(\mu + \nu) / 2`, both normalised to mass 1; atoms at the same point are merged.

@@ -7,8 +7,6 @@ from typing import Any
 from .._typing import FloatArray
 from ._packed import Packed, Support
 
-__all__ = ["Measure"]
-
 
 class Measure:
     """One measure: atoms at ``points`` with positive ``weights``.

@@ -15,8 +15,6 @@ from scipy import special
 from .._checks import real
 from .._typing import FloatArray
 
-__all__ = ["Acquisition", "ExpectedImprovement", "LowerConfidenceBound", "Worth"]
-
 #: Below this z the tail of log h is -z^2/2 - 2 log|z|, to eight digits; above it the difference 1 - |z| r keeps eight.
 TAIL = -1e4
 LOG_ROOT_2_PI = 0.5 * float(np.log(2 * np.pi))

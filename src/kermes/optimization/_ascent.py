@@ -11,8 +11,6 @@ from .._checks import choice
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 
-__all__ = ["ascend", "check_weights", "project"]
-
 #: A sum of weights may differ from 1 by this much.
 SUM = 1e-9
 #: First step of a search, its growth after a success, and its cut after a failure.

@@ -19,8 +19,6 @@ from ._acquisition import Acquisition, ExpectedImprovement
 from ._ascent import ascend, check_weights
 from ._surrogate import Posterior, Surrogate, WassersteinSurrogate
 
-__all__ = ["SearchInterrupted", "SimplexOptimizer", "SimplexResult", "minimize_on_simplex"]
-
 #: Two probability vectors closer than this, as the sum of differences, are the same question.
 SAME = 1e-6
 #: Values beyond it are refused: gradients of the surrogate, many times larger, must be numbers too.

@@ -23,8 +23,6 @@ from ..exceptions import InvalidParameterError
 from ..ground import Matrix, as_cost
 from ..measures import Measures
 
-__all__ = ["EuclideanSquares", "LineSquares", "MatrixSquares", "Squares", "UniformSquares", "transport_squares"]
-
 
 class Squares(ABC):
     """Base of the squared distances."""

@@ -22,8 +22,6 @@ from ..kernels import Exponential
 from ..measures import Measures
 from ._squares import EuclideanSquares, Squares, transport_squares
 
-__all__ = ["EuclideanSurrogate", "Posterior", "Surrogate", "WassersteinSurrogate"]
-
 #: Where length scales are looked for, in units of the median distance of the evaluations.
 LENGTHS = (1e-2, 1e2)
 #: Where the variances of the process and of the noise are looked for, in units of the variance of the values.

@@ -14,8 +14,6 @@ from ..inspection import Contributions, contributions
 from ._classes import PALETTE
 from ._display import Display
 
-__all__ = ["ContributionsDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class ContributionsDisplay(Display):

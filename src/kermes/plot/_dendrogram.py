@@ -14,8 +14,6 @@ from ..exceptions import InvalidParameterError
 from ._classes import MOST_NAMES, class_bar, colours
 from ._display import Display, short_form
 
-__all__ = ["DendrogramDisplay", "dendrogram"]
-
 #: More leaves than this have no names.
 MOST_LEAVES = 60
 #: More characters than this do not fit beside each other.

@@ -9,8 +9,6 @@ from typing import Any
 
 from ._axes import pyplot
 
-__all__ = ["Display", "short_form"]
-
 
 class Display:
     """Base of the displays, which follow those of scikit-learn.

@@ -14,8 +14,6 @@ from ..inspection import CovarianceSpectrum, covariance_spectrum
 from ._axes import Frame, frame, names, panels, plane_measures
 from ._display import Display, short_form
 
-__all__ = ["EigenfunctionsDisplay", "eigenfunctions"]
-
 
 @dataclass(eq=False, repr=False)
 class EigenfunctionsDisplay(Display):

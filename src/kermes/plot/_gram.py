@@ -11,8 +11,6 @@ from .._typing import AnyArray, ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError
 from ._display import Display, short_form
 
-__all__ = ["GramDisplay", "as_square", "gram"]
-
 #: Values this many widths of the middle 98 % beyond it share the colour of its end.
 FAR = 0.5
 

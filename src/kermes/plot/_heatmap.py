@@ -15,8 +15,6 @@ from ._classes import class_bar
 from ._display import Display, short_form
 from ._gram import as_square
 
-__all__ = ["HeatmapDisplay", "heatmap"]
-
 
 @dataclass(eq=False, repr=False)
 class HeatmapDisplay(Display):

@@ -16,8 +16,6 @@ from ..measures import Measures, as_measures
 from ._classes import class_colours, class_legend, colours
 from ._display import Display
 
-__all__ = ["MapDisplay"]
-
 #: Side of a thumbnail, as a part of the wider side of the map.
 THUMBNAIL = 0.055
 #: A map is at least this high or wide to either side of its middle, in its wider sides.

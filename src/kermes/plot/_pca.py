@@ -14,8 +14,6 @@ from ._axes import Frame, across_and_up, frame, names, plane_measures, wrapped
 from ._classes import PALETTE
 from ._display import Display, short_form
 
-__all__ = ["WeightedPCADisplay", "weighted_pca"]
-
 ATOMS, AXES = PALETTE[:2]
 #: Area of the heaviest atom of a panel in square points.
 LARGEST = 60.0

@@ -13,8 +13,6 @@ from ._classes import PALETTE
 from ._display import Display
 from ._gram import as_square
 
-__all__ = ["SpectrumDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class SpectrumDisplay(Display):

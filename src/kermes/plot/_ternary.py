@@ -17,8 +17,6 @@ from ._axes import panels, pyplot
 from ._classes import PALETTE
 from ._display import Display
 
-__all__ = ["SimplexDisplay"]
-
 #: Corners of the triangle: all mass at the first, second, third point.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 

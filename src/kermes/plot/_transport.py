@@ -14,8 +14,6 @@ from ._axes import across_and_up
 from ._classes import PALETTE
 from ._display import Display
 
-__all__ = ["TransportPlanDisplay"]
-
 SOURCE, TARGET = PALETTE[:2]
 #: The largest moves are drawn, up to this share of the mass and this many.
 SHARE, MOST_MOVES = 0.99, 3000

@@ -14,8 +14,6 @@ from . import figures
 from .data import Split, draw
 from .methods import Methods
 
-__all__ = ["errors_on", "summarise"]
-
 
 def errors_on(name: str, run: Run) -> Result:
     """Measure all methods on a data set, repetition by repetition; 'printed' is MNIST with the printed distance."""

@@ -7,8 +7,6 @@ from functools import partial
 from .._paper import Numbers, Paper, PrintedTable, flat, off
 from .experiments import errors_on
 
-__all__ = ["PAPER"]
-
 
 class _ExponentialKernels(Paper):
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
