@@ -91,6 +91,11 @@ def test_gaussian_process_section_of_the_guide(capsys):
     assert run_page(section, GUIDE, capsys)["surer"].any()
 
 
+@pytest.mark.parametrize("page", ["covariates.md"])
+def test_pages(page, capsys):
+    assert len(run_page((GUIDE.parent / page).read_text(), GUIDE.parent / page, capsys)["X"]) > 0
+
+
 @pytest.mark.parametrize("path", sorted((README.parent / "docs" / "start").glob("*s.md")), ids=lambda path: path.stem)
 def test_start_pages(path, capsys):
     assert len(run_page(path.read_text(), path, capsys)["X"]) > 0

@@ -19,6 +19,7 @@ from .exceptions import InvalidParameterError, UnsuitableDataError
 from .kernels import Exponential
 from .kernels._base import takes_measures
 from .measures import Measure, Measures, as_measures
+from .measures._convert import holds_measures
 
 #: Measures, or rows of a precomputed Gram matrix.
 Samples: TypeAlias = Measures | FloatArray
@@ -139,17 +140,6 @@ class KernelEstimator(MeasureEstimator):
 def select(samples: Samples, rows: IndexArray) -> Samples:
     """Return the samples ``rows``: a view of measures, rows and columns of a Gram matrix."""
     return samples[rows] if isinstance(samples, Measures) else samples[np.ix_(rows, rows)]
-
-
-def holds_measures(X: Any) -> bool:
-    """Whether X is a collection of measures rather than an array of numbers."""
-    if isinstance(X, Measures):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.dtype == object and X.ndim == 1 and len(X) > 0 and isinstance(X[0], Measure)
-    if isinstance(X, (list, tuple)) and len(X):
-        return isinstance(X[0], Measure) or (isinstance(X[0], np.ndarray) and X[0].ndim == 2)
-    return False
 
 
 def default_divergence() -> SlicedWasserstein:

@@ -1,8 +1,9 @@
 """Collections of measures, and the one edge where input is checked.
 
 ``_packed`` the stored form, and names of measures across processes · ``_build`` and ``_frame`` raw input to packed
-arrays, with every rule · ``_collection`` and ``_measure`` what users hold · ``_convert`` ``as_measures`` · ``_chunks``
-streams in chunks · ``_mean`` the mean of two · ``_twins`` equal measures · ``_io`` files · ``_html`` notebooks.
+arrays, with every rule · ``_collection`` and ``_measure`` what users hold · ``_convert`` ``as_measures`` · ``_pandas``
+columns of data frames · ``_chunks`` streams in chunks · ``_mean`` the mean of two · ``_twins`` equal measures ·
+``_io`` files · ``_html`` notebooks.
 Imports ``core``, ``_checks`` and ``exceptions`` only. Start reading at ``_collection``.
 """
 

@@ -143,6 +143,35 @@ def pack(
     )
 
 
+def concatenate(parts: Sequence[Packed]) -> Packed:
+    """Join packed collections; a support and names of one kind are kept if all have them."""
+    first = parts[0]
+    for i, part in enumerate(parts):
+        if part.points.shape[1] != first.points.shape[1]:
+            raise InvalidMeasureError(
+                f"collection {i} has points of dimension {part.points.shape[1]}, collection 0 of dimension "
+                f"{first.points.shape[1]}; measures of one collection must share one dimension. Pad or drop columns."
+            )
+    supports, atoms, keys = ([getattr(part, name) for part in parts] for name in ("support", "atoms", "keys"))
+    shared = all(s is not None and first.support is not None and s.equals(first.support) for s in supports)
+    named = all(k is not None and first.keys is not None and k.dtype.kind == first.keys.dtype.kind for k in keys)
+    return Packed(
+        np.concatenate([part.points for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        ragged.offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+        _common_grid(supports) if shared else None,
+        np.concatenate(atoms) if shared else None,
+        np.concatenate(keys) if named else None,
+    )
+
+
+def _common_grid(supports: Sequence[Support]) -> Support:
+    """Return one of several supports of equal points; the grid is kept if all have the same."""
+    first = supports[0]
+    same = all((s.shape, s.spacing) == (first.shape, first.spacing) for s in supports)
+    return first if same else Support(first.points)
+
+
 def move(packed: Packed, function: Callable[[FloatArray], Any]) -> Packed:
     """Put every atom at ``function(points)``; a shared support moves along, unless two of its points meet."""
     support, atoms = packed.support, packed.atoms
@@ -179,6 +208,19 @@ def merge_repeated(packed: Packed) -> Packed:
     kept = first[order]
     offsets = ragged.offsets_of(np.bincount(owner[kept], minlength=len(packed)))
     return replace(packed.part(kept, offsets), weights=np.asarray(weights[order], dtype=np.float64))
+
+
+def subsample(packed: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
+    """Keep at most ``n`` distinct atoms of each measure; the draw of measure i depends on ``seed`` and ``rows[i]``."""
+    merged = merge_repeated(packed)
+    keep = np.ones(len(merged.weights), dtype=bool)
+    for i, row in enumerate(rows):
+        start, stop = merged.offsets[i], merged.offsets[i + 1]
+        if stop - start > n:
+            drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
+            keep[start:stop] = False
+            keep[start + drawn] = True
+    return merged.part(keep, ragged.compress(keep, merged.offsets))
 
 
 def _pack_dense(values: FloatArray, support: Support, what: str) -> Packed:

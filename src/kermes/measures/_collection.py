@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._checks import integer
+from .._checks import integer, missing
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
@@ -126,6 +126,28 @@ class Measures:
         from ._frame import from_frame
 
         return cls(from_frame(frame, by, columns, weights))
+
+    @classmethod
+    def concatenate(cls, collections: Iterable[Measures]) -> Measures:
+        """Join collections of measures on one space, in order.
+
+        Views of one collection give a view of it, and nothing is copied. Others are packed anew: a support that all
+        share is kept, and so are keys that all have; the engine does not know distances within them any more.
+
+        Examples
+        --------
+        >>> from kermes import Measures
+        >>> X = Measures.from_samples([[0.0, 1.0], [2.0]])
+        >>> Measures.concatenate([X, Measures.from_samples([[5.0, 6.0, 7.0]])])
+        Measures(3 measures in dimension 1, 1 to 3 atoms)
+        """
+        parts = list(collections)
+        if not parts or not all(isinstance(part, Measures) for part in parts):
+            got = ", ".join(sorted({type(part).__name__ for part in parts})) or "none"
+            raise InvalidMeasureError(f"`collections` must be a list of one or more Measures; got {got}.")
+        if all(part._root is parts[0]._root for part in parts):
+            return cls(parts[0]._root, np.concatenate([part.rows for part in parts]))
+        return cls(_build.concatenate([part._packed for part in parts]))
 
     # -- what it holds --------------------------------------------------------------------------
 
@@ -302,17 +324,8 @@ class Measures:
         Atoms at the same point are merged first. The draw of a measure depends on ``seed`` and on its
         row in the root collection only, so slicing and subsampling commute.
         """
-        n = integer(n, "n", low=1)
-        seed = integer(seed, "seed", low=0)
-        merged = _build.merge_repeated(self._packed)
-        keep = np.ones(len(merged.weights), dtype=bool)
-        for i, row in enumerate(self.rows):
-            start, stop = merged.offsets[i], merged.offsets[i + 1]
-            if stop - start > n:
-                drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
-                keep[start:stop] = False
-                keep[start + drawn] = True
-        return Measures(merged.part(keep, ragged.compress(keep, merged.offsets)))
+        n, seed = integer(n, "n", low=1), integer(seed, "seed", low=0)
+        return Measures(_build.subsample(self._packed, self.rows, n, seed))
 
     def map_points(self, function: Callable[[FloatArray], Any]) -> Measures:
         """Return the measures with every atom at ``function(points)``, and the same weights.
@@ -348,6 +361,30 @@ class Measures:
         from ._io import load
 
         return cls(load(path))
+
+    def to_series(self, index: Any = None, name: str | None = None) -> Any:
+        """Return a pandas Series of the measures, a column for data frames beside ordinary columns.
+
+        Parameters
+        ----------
+        index : array-like, optional
+            Labels of the rows; :attr:`keys` by default, or 0, 1, ...
+        name : str, optional
+
+        Examples
+        --------
+        >>> from kermes import Measures
+        >>> frame = Measures.from_samples([[0.0, 1.0], [2.0]]).to_series(name="cells").to_frame()
+        >>> frame.assign(age=[31, 58])
+                                             cells  age
+        0  Measure(2 atoms in dimension 1, mass 2)   31
+        1   Measure(1 atom in dimension 1, mass 1)   58
+        """
+        try:
+            from ._pandas import to_series
+        except ImportError:
+            raise missing("pandas", "frames", "A column of measures in a data frame") from None
+        return to_series(self, index, name)
 
     # -- display --------------------------------------------------------------------------------
 

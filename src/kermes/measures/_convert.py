@@ -20,7 +20,8 @@ def as_measures(X: Any, name: str = "X") -> Measures:
     ----------
     X : Measures, array or list
         - ``Measures``: returned as it is;
-        - object array or list of ``Measure``: a view of their collection, nothing copied;
+        - object array (n,) or (n, 1), list, Series or one-column table of ``Measure``: a view of their collection,
+          nothing copied;
         - 2-D array of numbers (n, d): n Dirac masses, so that estimators of ordinary vectors work;
         - list of 2-D arrays (n_i, d): one measure each.
     name : str
@@ -43,7 +44,7 @@ def as_measures(X: Any, name: str = "X") -> Measures:
         raise InvalidMeasureError(f"`{name}` is a single measure; pass a collection, such as `X[[i]]`.")
     if hasattr(X, "columns"):  # rows of coordinates, as scikit-learn reads tables
         X = np.asarray(X)
-        if X.dtype.kind not in "biuf":
+        if X.dtype.kind not in "biuf" and not _is_column(X):
             raise InvalidMeasureError(
                 f"`{name}` is a table with columns that are not numbers. For a long table with one row per point use "
                 "Measures.from_frame(frame, by=..., columns=[...])."
@@ -83,15 +84,43 @@ def _from_array(X: Any, name: str) -> Measures:
 
 def _from_objects(array: AnyArray, name: str) -> Measures:
     members = array.ravel()
+    column = array.shape in ((len(members),), (len(members), 1))
     strangers = [i for i, member in enumerate(members) if not isinstance(member, Measure)]
-    if array.ndim != 1 or strangers or not len(members):
+    if not column or strangers or not len(members):
         what = f"entry {strangers[0]} is a {type(members[strangers[0]]).__name__}" if strangers else f"{array.shape}"
         raise InvalidMeasureError(
             f"`{name}` is an object array that does not hold measures ({what}). Use Measures.from_samples with "
             "one array of points per measure."
         )
-    root = members[0]._root
-    if all(member._root is root for member in members):
-        return Measures(root, np.array([member._row for member in members], dtype=np.int64))
-    # Measures of several collections: no common root to remember, so they are packed anew.
-    return Measures.from_samples([m.points for m in members], [m.weights for m in members])
+    roots = {id(member._root): member._root for member in members}
+    rows = np.array([member._row for member in members], dtype=np.int64)
+    if len(roots) == 1:
+        return Measures(members[0]._root, rows)
+    # Measures of several collections: those used of each are packed anew, once each.
+    owner = np.array([id(member._root) for member in members])
+    place, parts, start = np.empty(len(members), dtype=np.int64), [], 0
+    for key, root in roots.items():
+        used, position = np.unique(rows[owner == key], return_inverse=True)
+        place[owner == key] = start + position
+        parts.append(Measures(root, used))
+        start += len(used)
+    return Measures.concatenate(parts)[place]
+
+
+def holds_measures(X: Any) -> bool:
+    """Whether X is a collection of measures rather than an array of numbers."""
+    if isinstance(X, Measures):
+        return True
+    if isinstance(X, (list, tuple)) and len(X):
+        return isinstance(X[0], Measure) or (isinstance(X[0], np.ndarray) and X[0].ndim == 2)
+    if isinstance(X, np.ndarray):
+        return _is_column(X)
+    if len(getattr(X, "columns", ())) == 1 or (hasattr(X, "to_numpy") and len(np.shape(X)) == 1):  # table, Series
+        return _is_column(np.asarray(X))
+    return False
+
+
+def _is_column(array: AnyArray) -> bool:
+    """Whether an array is one column of objects that starts with a measure."""
+    column = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    return array.dtype == object and column and len(array) > 0 and isinstance(array.flat[0], Measure)

@@ -11,9 +11,10 @@ from ._packed import Packed, Support
 class Measure:
     """One measure: atoms at ``points`` with positive ``weights``.
 
-    Deliberately opaque: it has no length, no array form and compares by identity, so that
-    scikit-learn and NumPy carry it around as an object. It remembers the collection and row it came
-    from, so that a list of them turns back into a view without copying.
+    Deliberately opaque: it has no length and no array form, so that scikit-learn, NumPy and pandas
+    carry it around as an object. It remembers the collection and row it came from, so that a list of
+    them turns back into a view without copying; two are equal if they are the same row of equal
+    collections.
 
     Examples
     --------
@@ -61,6 +62,15 @@ class Measure:
     @property
     def _atoms(self) -> slice:
         return slice(self._root.offsets[self._row], self._root.offsets[self._row + 1])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Measure):
+            return NotImplemented
+        same = self._root is other._root or self._root.fingerprint == other._root.fingerprint
+        return same and self._row == other._row
+
+    def __hash__(self) -> int:
+        return hash((len(self._root), self._row))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Measure, (self._root, self._row)
