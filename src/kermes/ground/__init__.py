@@ -6,14 +6,15 @@ for the compiled cores, those of your own define ``between(x, y)`` or are plain 
 
 Costs: :class:`Euclidean`, :class:`SqEuclidean`, :class:`Binary`, :class:`Torus`, :class:`Matrix`, :class:`Metric`
 (SciPy's distances), :class:`CostFunction`.
-Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`Laplacian`, :class:`KernelFunction`.
+Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`Laplacian`, :class:`Table`
+(on a finite set), :class:`KernelFunction`.
 """
 
 from __future__ import annotations
 
 from ._base import Ground
 from ._costs import COSTS, Binary, Cost, CostFunction, Euclidean, Matrix, Metric, SqEuclidean, Torus, as_cost
-from ._kernels import Gaussian, KernelFunction, Laplacian, Linear, PointKernel, Polynomial, as_point_kernel
+from ._kernels import Gaussian, KernelFunction, Laplacian, Linear, PointKernel, Polynomial, Table, as_point_kernel
 
 __all__ = [
     "COSTS",
@@ -31,6 +32,7 @@ __all__ = [
     "PointKernel",
     "Polynomial",
     "SqEuclidean",
+    "Table",
     "Torus",
     "as_cost",
     "as_point_kernel",

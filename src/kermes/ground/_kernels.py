@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._checks import integer, positive, real
-from .._typing import FloatArray
+from .._frozen import FrozenArray
+from .._typing import ArrayLike, FloatArray, IndexArray
 from ..core import ground_codes
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ._base import Ground, apply, symmetric
 
 
@@ -184,6 +186,101 @@ class KernelFunction(PointKernel):
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Call the function."""
         return apply(self.function, x, y)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Table(PointKernel):
+    r"""A point kernel on a finite set, by its Gram matrix: ``k(i, j) = K[i, j]``.
+
+    Points are the numbers 0, 1, ..., m - 1 of the elements: ``Measures.from_histograms(H, support=np.arange(m))``, or
+    ``Measures.from_samples`` of such numbers. Elements need be no vectors: words, amino acids, subtrees, anything with
+    a positive definite kernel ("Semigroup kernels on measures", Theorem 7, holds for any set with one).
+
+    Parameters
+    ----------
+    values : array of shape (m, m)
+        Finite, symmetric, positive semidefinite up to rounding. Kept as a read-only table that compares by content.
+
+    Notes
+    -----
+    The mean embedding is injective, and MMD a metric, if the matrix has full rank. *Cost*: one eigendecomposition to
+    check the matrix; at most 2048 different elements in the measures of a call, unless the rank is low.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures, divergences, ground, pairwise
+    >>> words = ["cat", "cats", "dog"]
+    >>> K = [[len(set(a) & set(b)) for b in words] for a in words]  # letters in common
+    >>> X = Measures.from_histograms([[2, 0, 0], [0, 1, 0], [0, 0, 1]], support=np.arange(3))
+    >>> pairwise(X, divergence=divergences.MMD(ground.Table(K)), squared=True)
+    array([[0., 1., 6.],
+           [1., 0., 7.],
+           [6., 7., 0.]])
+    """
+
+    values: ArrayLike
+    _noun: ClassVar[str] = "kernel matrix"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, FrozenArray):
+            object.__setattr__(self, "values", FrozenArray(_positive_semidefinite(self.values)))
+
+    @property
+    def characteristic(self) -> bool:  # type: ignore[override]
+        """Whether the matrix has full rank."""
+        assert isinstance(self.values, FrozenArray)  # by __post_init__
+        return _has_full_rank(self.values)
+
+    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Look up the entries."""
+        return np.asarray(self.values)[np.ix_(self._numbers(x), self._numbers(y))]
+
+    def diagonal(self, x: FloatArray) -> FloatArray:
+        """Return the diagonal entries."""
+        return np.asarray(np.diagonal(np.asarray(self.values))[self._numbers(x)])
+
+    def _numbers(self, points: FloatArray) -> IndexArray:
+        m = len(np.asarray(self.values))
+        wrong = np.flatnonzero(~((points == np.floor(points)) & (points >= 0) & (points < m)).all(axis=1))
+        if points.shape[1] != 1 or len(wrong):
+            got = f"the point {points[wrong[0]].tolist()}" if len(wrong) else f"points of dimension {points.shape[1]}"
+            raise UnsuitableDataError(
+                f"a kernel matrix of {m} elements needs measures on the numbers 0 to {m - 1}; got {got}. Make them "
+                f"with Measures.from_histograms(H, support=np.arange({m})), or from_samples of such numbers."
+            )
+        return np.asarray(points[:, 0], dtype=np.int64)
+
+
+@lru_cache(maxsize=16)
+def _has_full_rank(values: FrozenArray) -> bool:
+    spectrum = np.linalg.eigvalsh(np.asarray(values))
+    return bool(spectrum[0] > 1e-12 * spectrum[-1])
+
+
+def _positive_semidefinite(values: ArrayLike) -> FloatArray:
+    """Return a kernel matrix, symmetric to the last bit, or say what is wrong."""
+    table: FloatArray = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
+        raise InvalidParameterError(f"`values` must be a square array, a kernel matrix; got shape {table.shape}.")
+    if not np.isfinite(table).all():
+        i, j = np.argwhere(~np.isfinite(table))[0]
+        raise InvalidParameterError(f"`values` must hold finite numbers; entry ({i}, {j}) is {table[i, j]}.")
+    gap = np.abs(table - table.T)
+    if gap.max() > 1e-9 * np.abs(table).max():
+        i, j = np.unravel_index(int(gap.argmax()), gap.shape)
+        raise InvalidParameterError(
+            f"`values` must be symmetric; entry ({i}, {j}) is {table[i, j]:g} and ({j}, {i}) is {table[j, i]:g}. Take "
+            "the mean of the matrix and its transpose."
+        )
+    table = 0.5 * (table + table.T)
+    spectrum = np.linalg.eigvalsh(table)
+    if spectrum[0] < -1e-9 * np.abs(spectrum).max():
+        raise InvalidParameterError(
+            f"`values` must be a positive semidefinite matrix; its smallest eigenvalue is {spectrum[0]:.3g}, its "
+            f"largest {spectrum[-1]:.3g}. Use definiteness.repair(K, how='clip'), or exp(-D**2) if these are distances."
+        )
+    return table
 
 
 def as_point_kernel(ground: Any) -> PointKernel:
