@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-nojit coverage test-min lint types check docs bench clean
+.PHONY: help demo test test-long test-nojit coverage test-min lint types check docs bench dist release-candidate clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -60,6 +60,12 @@ docs: $(READY)  ## the documentation in docs/_build/html, warnings are errors
 
 bench: $(READY)  ## speed against peers, as ratios in one run
 	$(BIN)/python -m benchmarks
+
+dist:  ## the source archive and the wheel in dist/; the wheel is tried in an environment of its own
+	$(PYTHON) tools/release.py --only-build
+
+release-candidate:  ## the release checklist, dry: what is ready, what is missing
+	$(PYTHON) tools/release.py --dry-run
 
 clean:  ## remove caches and the environments
 	rm -rf $(VENV) .venv-min docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
