@@ -64,6 +64,7 @@ EDGES = {
     "features": {"_estimator", "_linalg", "core", "divergences", "ground", "kernels", "measures"},
     "files": {"_atomic", "_foreign", "core", "datasets", "measures"},
     "ground": {"_frozen", "core", "measures"},
+    "inference": {"_estimator", "_scales", "core", "divergences", "engine", "ground", "measures"},
     "inspection": {
         "_estimator",
         "_linalg",

@@ -21,6 +21,7 @@ NAMES = [
     "features",
     "estimators",
     "clustering",
+    "inference",
     "inspection",
     "plot",
     "optimization",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import ArrayLike, FloatArray
+from ._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from .exceptions import InvalidParameterError, MissingDependencyError
 
 
@@ -87,6 +87,26 @@ def as_distances(values: ArrayLike, name: str) -> FloatArray:
             f"{table[j, i]}. Take the mean of the table and its transpose if it is nearly so."
         )
     return table
+
+
+def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyArray, IndexArray]:
+    """Return the distinct labels in order and the position of each measure's label among them."""
+    labels = np.asarray(values)
+    if labels.ndim != 1 or not len(labels) or (n is not None and len(labels) != n):
+        wanted = "one label per measure" if n is None else f"{n} labels, one per measure"
+        raise InvalidParameterError(f"`{name}` must hold {wanted}; got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        i = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise InvalidParameterError(
+            f"`{name}` must hold a label for every measure; that of measure {i} is {labels[i]}."
+        )
+    try:
+        distinct, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InvalidParameterError(
+            f"`{name}` must hold labels of one kind, such as numbers or strings, that can be sorted."
+        ) from None
+    return distinct, codes.astype(np.int64)
 
 
 def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:

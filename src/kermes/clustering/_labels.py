@@ -64,23 +64,3 @@ def as_linkage(Z: ArrayLike, name: str) -> FloatArray:
     ):
         raise InvalidParameterError(f"`{name}` must merge every cluster once; see scipy.cluster.hierarchy.linkage.")
     return tree
-
-
-def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyArray, IndexArray]:
-    """Return the distinct labels in order and the position of each measure's label among them."""
-    labels = np.asarray(values)
-    if labels.ndim != 1 or not len(labels) or (n is not None and len(labels) != n):
-        wanted = "one label per measure" if n is None else f"{n} labels, one per measure"
-        raise InvalidParameterError(f"`{name}` must hold {wanted}; got shape {labels.shape}.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        i = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise InvalidParameterError(
-            f"`{name}` must hold a label for every measure; that of measure {i} is {labels[i]}."
-        )
-    try:
-        distinct, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise InvalidParameterError(
-            f"`{name}` must hold labels of one kind, such as numbers or strings, that can be sorted."
-        ) from None
-    return distinct, codes.astype(np.int64)

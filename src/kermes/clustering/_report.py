@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from .._checks import as_distances
+from .._checks import as_distances, as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
-from ._labels import as_labels
 
 #: Width of the text in columns, and of a name in it.
 WIDTH, NAME = 100, 14

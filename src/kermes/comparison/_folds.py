@@ -11,9 +11,8 @@ import numpy as np
 from sklearn import metrics
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
-from .._checks import choice, integer
+from .._checks import as_labels, choice, integer
 from .._typing import AnyArray, IndexArray
-from ..clustering._labels import as_labels
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
 Split = tuple[IndexArray, IndexArray]

@@ -78,3 +78,35 @@ def uniform_tile(A, rows, B, cols, triangle, p, out):
             if power == np.inf and value > 0.0:
                 value *= _pair(x, start_i, n, y, start_j, m, p, value) ** (1.0 / p)
             out[i, j] = value
+
+
+@tile_core
+def relabelled(projections, order, first, p, out):
+    """Fill out[b] = mean over slices of W_p^p (p = 1, 2), or SW_p (else), of two clouds made of one pool of N atoms.
+
+    ``order`` (L, N) sorts the ``projections`` (N, L) of the pool; the atoms with ``first[b]`` (B, N) are one cloud.
+    Every row of ``first`` has equally many.
+    """
+    N, L = projections.shape
+    n = 0
+    for i in range(N):
+        n += 1 if first[0, i] else 0
+    x = np.empty((n, L))
+    y = np.empty((N - n, L))
+    power = p if p == 1.0 or p == 2.0 else np.inf
+    for b in range(len(first)):
+        for k in range(L):
+            a = 0
+            c = 0
+            for r in range(N):
+                i = order[k, r]
+                if first[b, i]:
+                    x[a, k] = projections[i, k]
+                    a += 1
+                else:
+                    y[c, k] = projections[i, k]
+                    c += 1
+        value = _pair(x, 0, n, y, 0, N - n, power, 1.0)
+        if power == np.inf and value > 0.0:
+            value *= _pair(x, 0, n, y, 0, N - n, p, value) ** (1.0 / p)
+        out[b] = value

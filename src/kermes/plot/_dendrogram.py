@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
-from ..clustering._labels import as_labels, as_linkage, cut_tree
+from ..clustering._labels import as_linkage, cut_tree
 from ..exceptions import InvalidParameterError
 from ._classes import MOST_NAMES, class_bar, colours
 from ._display import Display, short_form

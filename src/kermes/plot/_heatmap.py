@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..clustering import HierarchicalClustering
-from ..clustering._labels import as_labels
 from ..exceptions import InvalidParameterError
 from ._classes import class_bar
 from ._display import Display, short_form

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
-from ..clustering._labels import as_labels
 from ..core import ragged
 from ..exceptions import InvalidParameterError
 from ..inspection import DataMap, data_map

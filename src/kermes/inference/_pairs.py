@@ -1,0 +1,153 @@
+"""Tests of every pair of groups, and Holm's correction for the number of them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._checks import as_labels, choice
+from .._typing import ArrayLike, FloatArray
+from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from ._dispersion import dispersion
+from ._k_sample import k_sample
+from ._permanova import permanova
+from ._permutations import as_generator
+from ._result import PairwiseTests, PermutationTest
+from ._study import distances_of
+
+TESTS = {"permanova": permanova, "dispersion": dispersion, "k_sample": k_sample}
+
+
+def pairwise_tests(
+    X: Any,
+    groups: Any,
+    divergence: Any = None,
+    blocks: Any = None,
+    n_permutations: int = 9999,
+    random_state: Any = None,
+    *,
+    test: str = "permanova",
+    units: Any = None,
+    engine: Any = None,
+    **options: Any,
+) -> PairwiseTests:
+    """Test every pair of groups, with p-values adjusted by Holm's method.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes; ndarray of shape (n, n) if ``divergence`` is 'precomputed'
+    groups : array of shape (n,)
+        The group of each measure.
+    divergence, blocks, n_permutations, random_state, units, engine
+        As in :func:`permanova`; distances are computed once for all pairs.
+    test : 'permanova', 'dispersion' or 'k_sample'
+    **options
+        Further parameters of the test, such as ``statistic='mmd'``.
+
+    Returns
+    -------
+    PairwiseTests
+
+    Notes
+    -----
+    *Assumptions*: those of the test; Holm's method holds for p-values that depend on each other in any way. A pair that
+    never meets in a block cannot be tested: its p-value is 1, with a warning.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures, divergences, inference
+    >>> rng = np.random.default_rng(0)
+    >>> arm = np.repeat(["a", "b", "c"], 8)
+    >>> X = Measures.from_samples([rng.normal(2 * (a == "c"), 1, size=20) for a in arm])
+    >>> print(inference.pairwise_tests(X, arm, divergences.Wasserstein(), random_state=0))
+    pairs of groups, p-values adjusted by Holm's method
+      a - b: statistic = 1.229, p = 0.2826
+      a - c: statistic = 90.89, p = 0.0006
+      b - c: statistic = 86.01, p = 0.0006
+    """
+    run: Any = TESTS[choice(test, "test", TESTS)]
+    D = distances_of(X, divergence, engine)
+    levels, codes = as_labels(groups, "groups", len(D))
+    labels = [None if given is None else as_labels(given, name, len(D))[1] for name, given in
+              (("blocks", blocks), ("units", units))]  # fmt: skip
+    if len(levels) < 2:
+        raise UnsuitableDataError(f"`groups` must have at least two groups; all measures are in group {levels[0]!s}.")
+    rng = as_generator(random_state)
+    pairs, found = [], []
+    for a, b in itertools.combinations(range(len(levels)), 2):
+        rows = np.flatnonzero((codes == a) | (codes == b))
+        inner = [None if given is None else given[rows] for given in labels]
+        pairs.append((levels[a].item(), levels[b].item()))
+        if inner[0] is not None and not _meet(codes[rows], inner[0]):
+            warnings.warn(
+                f"groups {levels[a]!s} and {levels[b]!s} never meet in a block and cannot be compared: p = 1.",
+                DegenerateDataWarning,
+                stacklevel=2,
+            )
+            found.append(PermutationTest(test, 0.0, 1.0, 0, True))
+            continue
+        found.append(
+            run(
+                D[np.ix_(rows, rows)],
+                levels[codes[rows]],
+                "precomputed",
+                inner[0],
+                n_permutations,
+                rng,
+                units=inner[1],
+                **options,
+            )
+        )
+    adjusted = holm([result.p_value for result in found])
+    return PairwiseTests(tuple(pairs), tuple(found), tuple(adjusted.tolist()))
+
+
+def holm(p_values: ArrayLike) -> FloatArray:
+    """Return p-values adjusted for their number k by Holm's method.
+
+    The i-th smallest is multiplied by k - i + 1; none is smaller than the one before it, nor larger than 1.
+
+    Parameters
+    ----------
+    p_values : array of shape (k,)
+
+    Returns
+    -------
+    ndarray of shape (k,)
+
+    Notes
+    -----
+    *Assumptions*: none about the dependence of the tests.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> from kermes import inference
+    >>> inference.holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p: FloatArray = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InvalidParameterError(f"`p_values` must be a list of numbers from 0 to 1; got {p_values!r}.")
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(raised, 1.0)
+    return adjusted
+
+
+def _meet(codes: Any, blocks: Any) -> bool:
+    """Return whether some block holds both groups."""
+    shared = set(zip(codes.tolist(), blocks.tolist(), strict=True))
+    return len({block for _, block in shared}) < len(shared)

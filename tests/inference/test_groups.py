@@ -1,0 +1,155 @@
+"""Dispersion, energy and MMD tests of groups, and pairs of groups."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.spatial.distance import cdist
+from tests.oracles import inference as oracle
+
+from kermes import inference
+from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from kermes.inference._dispersion import to_centroids
+from kermes.inference._model import gower
+
+rng = np.random.default_rng(3)
+POINTS = rng.normal(size=(13, 2))
+D = cdist(POINTS, POINTS)
+ARMS = np.array(list("abcabcaabbccc"))
+
+
+def test_distances_to_centroids_and_their_analysis_of_variance():
+    z = np.zeros(13)
+    for arm in "abc":
+        own = POINTS[arm == ARMS]
+        z[arm == ARMS] = np.linalg.norm(own - own.mean(axis=0), axis=1) * np.sqrt(len(own) / (len(own) - 1))
+    found = inference.dispersion(D, ARMS, "precomputed", random_state=0)
+    assert_allclose(found.statistic, stats.f_oneway(*(z[arm == ARMS] for arm in "abc")).statistic)
+    assert_allclose([found.groups[arm] for arm in "abc"], [z[arm == ARMS].mean() for arm in "abc"])
+    assert_allclose(found.p_value, stats.f_oneway(*(z[arm == ARMS] for arm in "abc")).pvalue, atol=0.06)
+
+
+def test_negative_eigenvalues_are_subtracted():
+    """Anderson 2006, eq. 3: squared distances in real coordinates minus those in imaginary ones."""
+    T = np.abs(rng.normal(size=(8, 8)))
+    T = T + T.T
+    np.fill_diagonal(T, 0.0)
+    codes = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    G = gower(T**2)
+    values, vectors = np.linalg.eigh(G)
+    assert values[0] < -0.1
+    axes, z = vectors * np.sqrt(np.abs(values)), np.zeros(8)
+    for g in (0, 1):
+        gaps = (axes[codes == g] - axes[codes == g].mean(axis=0)) ** 2 @ np.sign(values)
+        z[codes == g] = np.sqrt(np.maximum(gaps, 0.0) * 4 / 3)
+    assert_allclose(to_centroids(G, codes), z, atol=1e-7)
+
+
+def test_dispersion_sees_spread_and_not_location():
+    labels = np.repeat([0, 1], 20)
+    near = rng.normal(size=(40, 2)) + 10.0 * labels[:, None]
+    wide = rng.normal(size=(40, 2)) * (1 + 3.0 * labels[:, None])
+    assert inference.dispersion(cdist(near, near), labels, "precomputed", random_state=0).p_value > 0.05
+    assert inference.dispersion(cdist(wide, wide), labels, "precomputed", random_state=0).p_value < 0.001
+    assert inference.permanova(cdist(near, near), labels, "precomputed", random_state=0).p_value < 0.001
+
+
+def test_energy_statistic_and_its_exhaustive_p_value():
+    labels = list("aabbbab")
+    found = inference.k_sample(D[:7, :7], labels, "precomputed")
+
+    def statistic(labels):
+        a, b = ([i for i in range(7) if labels[i] == which] for which in "ab")
+        return oracle.energy(D, a, b)
+
+    assert_allclose(found.statistic, statistic(labels))
+    assert found.exhaustive
+    assert_allclose(found.p_value, oracle.exhaustive_p(statistic, labels, [0] * 7))
+
+
+def test_mmd_statistic():
+    """Half the energy statistic of kernel distances 2 - 2 k; three groups are the sum over pairs, weighted by n."""
+    labels = list("aabbbab")
+    found = inference.k_sample(D[:7, :7], labels, "precomputed", statistic="mmd", length_scale=0.7)
+    kernel = np.exp(-(D**2) / (2 * 0.7**2))
+    assert_allclose(found.statistic, oracle.energy(1 - kernel, [0, 1, 5], [2, 3, 4, 6]))
+    three = inference.k_sample(D, ARMS, "precomputed", n_permutations=9)
+    sums = 0.0
+    for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
+        x, y = np.flatnonzero(a == ARMS), np.flatnonzero(b == ARMS)
+        sums += oracle.energy(D, x, y) * (len(x) + len(y)) / 13
+    assert_allclose(three.statistic, sums)
+    median = inference.k_sample(D, ARMS, "precomputed", statistic="mmd", n_permutations=9)
+    given = inference.k_sample(D, ARMS, "precomputed", statistic="mmd", n_permutations=9,
+                               length_scale=np.median(D[D > 0]))  # fmt: skip
+    assert median.statistic == given.statistic
+    with pytest.warns(DegenerateDataWarning):  # all atoms are equally far
+        assert inference.k_sample(D, ARMS, "precomputed", statistic="mmd", length_scale=1e-200).p_value == 1.0
+
+
+def test_exponent_two_is_permanova():
+    energy = inference.k_sample(D, ARMS, "precomputed", exponent=2.0, random_state=0, keep_distribution=True)
+    anova = inference.permanova(D, ARMS, "precomputed", random_state=0, keep_distribution=True)
+    assert_allclose([energy.effect_size, energy.p_value], [anova.effect_size, anova.p_value])
+    assert len(energy.distribution) == len(anova.distribution) == 9999
+    assert_allclose(np.mean(energy.distribution >= energy.statistic), np.mean(anova.distribution >= anova.statistic))
+
+
+def test_energy_sees_what_permanova_does_not():
+    """Groups with one centre and one spread: two clusters against a ring."""
+    labels = np.repeat([0, 1], 30)
+    angle = np.where(labels == 0, rng.choice([0.0, np.pi], 60), rng.uniform(0, 2 * np.pi, 60))
+    Y = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert inference.k_sample(cdist(Y, Y), labels, "precomputed", random_state=0).p_value < 0.01
+
+
+@pytest.mark.parametrize("run", [inference.dispersion, inference.k_sample])
+def test_one_factor_only(run):
+    with pytest.raises(InvalidParameterError, match="`groups` must be one factor; got a, b"):
+        run(D, {"a": ARMS, "b": ARMS}, "precomputed")
+    with pytest.raises(UnsuitableDataError, match="group z of groups has 1"):
+        run(D, ["z", *ARMS[1:]], "precomputed")
+
+
+def test_bad_statistics():
+    with pytest.raises(InvalidParameterError, match="`length_scale` has no meaning"):
+        inference.k_sample(D, ARMS, "precomputed", length_scale=1.0)
+    with pytest.raises(InvalidParameterError, match="`statistic` must be one of 'energy', 'mmd'"):
+        inference.k_sample(D, ARMS, "precomputed", statistic="hsic")
+    with pytest.raises(InvalidParameterError, match=r"`exponent` must be a finite number in \(0, 2\]"):
+        inference.k_sample(D, ARMS, "precomputed", exponent=3.0)
+
+
+def test_holm_by_hand():
+    assert_allclose(inference.holm([0.04, 0.01, 0.03, 0.5]), [0.09, 0.04, 0.09, 0.5])
+    assert_allclose(inference.holm([0.6, 0.7]), [1.0, 1.0])
+    assert inference.holm([]).shape == (0,)
+    for wrong in ([0.1, np.nan], [-0.1], [[0.1]]):
+        with pytest.raises(InvalidParameterError, match="numbers from 0 to 1"):
+            inference.holm(wrong)
+
+
+@pytest.mark.parametrize("test", ["permanova", "dispersion", "k_sample"])
+def test_pairs_are_tests_of_their_own(test):
+    found = inference.pairwise_tests(D, ARMS, "precomputed", test=test)
+    assert found.pairs == (("a", "b"), ("a", "c"), ("b", "c"))
+    for (a, b), result in zip(found.pairs, found.tests, strict=True):
+        rows = np.flatnonzero((a == ARMS) | (b == ARMS))
+        alone = getattr(inference, test)(D[np.ix_(rows, rows)], ARMS[rows], "precomputed")
+        assert (alone.statistic, alone.p_value) == (result.statistic, result.p_value)
+    assert_allclose(found.p_values, inference.holm([t.p_value for t in found.tests]))
+    assert "a - b: statistic" in repr(found)
+
+
+def test_pairs_with_blocks_and_units():
+    blocks = np.where(ARMS == "c", "y", "x")
+    with pytest.warns(DegenerateDataWarning, match="never meet in a block"):
+        found = inference.pairwise_tests(D, ARMS, "precomputed", blocks)
+    assert found.tests[0].p_value < 1.0
+    assert found.p_values[1:] == (1.0, 1.0)
+    twice = np.repeat(np.arange(13), 2)
+    doubled = inference.pairwise_tests(D[np.ix_(twice, twice)], ARMS[twice], "precomputed", units=twice)
+    single = inference.pairwise_tests(D, ARMS, "precomputed")
+    assert_allclose(doubled.p_values, single.p_values)
+    with pytest.raises(UnsuitableDataError, match="at least two groups"):
+        inference.pairwise_tests(D, ["a"] * 13, "precomputed")
