@@ -1,8 +1,18 @@
-"""Run the rows named on the command line, or all, and print one table."""
+"""Run the rows named on the command line, or all, and print one table.
+
+``--record`` also writes what was measured to ``benchmarks/results/DATE.json``, from which the documentation makes its
+tables; a row that is measured again on a day replaces the earlier one.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -22,7 +32,10 @@ from . import (
     store,
     transport,
 )
+from .harness import Row
 
+RESULTS = Path(__file__).parent / "results"
+PEERS = ("numpy", "scipy", "scikit-learn", "numba", "pot")
 ROWS = {
     **foundation.ROWS,
     **transport.ROWS,
@@ -39,7 +52,18 @@ ROWS = {
 }
 
 
-def main(names: list[str]) -> int:
+def record(name: str, row: Row) -> None:
+    """Add a row to the results of today."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{date.today().isoformat()}.json"
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), **{p: version(p) for p in PEERS}}
+    found = json.loads(path.read_text()) if path.exists() else {"machine": machine, "rows": {}}
+    found["rows"][name] = vars(row)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def main(arguments: list[str]) -> int:
+    names = [name for name in arguments if name != "--record"]
     if names[:1] == ["regret"]:
         return regret.main(names[1:])
     unknown = [name for name in names if name not in ROWS]
@@ -55,6 +79,8 @@ def main(names: list[str]) -> int:
         with console.status(name):
             row = ROWS[name]()
         passed &= row.passed
+        if "--record" in arguments:
+            record(name, row)
         table.add_row(*[str(cell) for cell in list(vars(row).values())[:-1]], "ok" if row.passed else "MISSED")
     console.print(table)
     return 0 if passed else 1

@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "papers"))
+sys.path.insert(0, str(Path(__file__).parent))
 from tables import write_tables
 
 project = "kermes"

@@ -1,0 +1,49 @@
+"""Write the tables of pages from recorded results, so that a page cannot say more than was run.
+
+The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE`` without
+its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks --record``
+wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row.
+"""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TABLES = HERE / "papers" / "tables"
+BENCHMARKS = HERE.parent / "benchmarks" / "results"
+
+
+def write_tables():
+    """Write a file of Markdown tables for each folder of results, and one for the benchmarks."""
+    TABLES.mkdir(exist_ok=True)
+    for folder in sorted((HERE / "papers" / "results").iterdir()):
+        key, size = folder.name.split("-")
+        paper = import_module(f"kermes.papers.{key}.run").PAPER
+        summary = json.loads((folder / "summary.json").read_text())
+        tables = [_markdown(table.header, table.rows, table.title) for table in paper.tables(size, summary)]
+        (TABLES / f"{folder.name}.md").write_text("\n\n".join(tables) + "\n")
+    header = ["work", "against", "kermes", "the other", "figure", "asked", "measured", "name"]
+    rows = [
+        [row["work"], row["peer"], row["ours"], row["theirs"], row["figure"], row["asked"], day, f"`{name}`"]
+        for name, (day, row) in newest().items()
+    ]
+    (TABLES / "benchmarks.md").write_text(_markdown(header, rows) + "\n")
+
+
+def newest():
+    """Return the newest recorded measurement of each row of the benchmarks, with its date."""
+    found = {}
+    for path in sorted(BENCHMARKS.glob("*.json")):
+        for name, row in json.loads(path.read_text())["rows"].items():
+            found[name] = path.stem, row
+    return found
+
+
+def _markdown(header, rows, title=""):
+    lines = [header, ["---"] * len(header), *rows]
+    return f"{title}\n\n".lstrip() + "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+if __name__ == "__main__":
+    write_tables()
