@@ -77,7 +77,7 @@ EDGES = {
         "measures",
     },
     "kernels": {"_frozen", "core", "divergences", "engine", "ground", "measures"},
-    "measures": {"_atomic", "_foreign", "core"},
+    "measures": {"_atomic", "_foreign", "_linalg", "core"},  # k-means keeps BLAS to one thread
     "optimization": {"_linalg", "_scales", "divergences", "engine", "estimators", "ground", "kernels", "measures"},
     "plot": {"clustering", "core", "definiteness", "estimators", "ground", "inspection", "measures"},
 }

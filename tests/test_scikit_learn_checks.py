@@ -30,7 +30,7 @@ from kermes import (
 from kermes.clustering import HierarchicalClustering, KMedoids
 from kermes.definiteness import SpectrumRepair
 from kermes.estimators._expected_failures import EXPECTED_FAILURES, expected_failed_checks
-from kermes.features import LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
+from kermes.features import Codebook, LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
 
 ESTIMATORS = [
     DistanceMatrix(),
@@ -68,6 +68,7 @@ ESTIMATORS = [
     RandomFourierFeatures(random_state=0),
     RandomFourierFeatures(ground.Laplacian(0.5), random_state=0),
     LinearTransportFeatures(n_reference=3, random_state=0),
+    Codebook(n_atoms=3, random_state=0),
     HierarchicalClustering(),
     HierarchicalClustering(linkage="ward", optimal_ordering=True),
     KMedoids(),

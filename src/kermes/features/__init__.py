@@ -2,12 +2,14 @@
 
 ``_kernel`` Wasserstein features of any kernel · ``_mixture`` semigroup mixtures · ``_quantile`` W_2 on the line and
 sliced · ``_fourier`` MMD · ``_linear_transport`` W_2 by plans from a reference; the last three are linear in the
-number of measures, and ``_base`` has what they share: fits on streams, maps in batches. Imports ``_estimator``,
+number of measures, and ``_base`` has what they share: fits on streams, maps in batches · ``_codebook`` histograms over
+atoms that all measures share. Imports ``_estimator``,
 ``kernels`` and everything below. Start reading at ``_quantile``.
 """
 
 from __future__ import annotations
 
+from ._codebook import Codebook
 from ._fourier import RandomFourierFeatures
 from ._kernel import KernelFeatures
 from ._linear_transport import LinearTransportFeatures
@@ -15,6 +17,7 @@ from ._mixture import MixtureFeatures
 from ._quantile import QuantileFeatures, SlicedFeatures
 
 __all__ = [
+    "Codebook",
     "KernelFeatures",
     "LinearTransportFeatures",
     "MixtureFeatures",

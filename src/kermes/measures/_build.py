@@ -210,19 +210,6 @@ def merge_repeated(packed: Packed) -> Packed:
     return replace(packed.part(kept, offsets), weights=np.asarray(weights[order], dtype=np.float64))
 
 
-def subsample(packed: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
-    """Keep at most ``n`` distinct atoms of each measure; the draw of measure i depends on ``seed`` and ``rows[i]``."""
-    merged = merge_repeated(packed)
-    keep = np.ones(len(merged.weights), dtype=bool)
-    for i, row in enumerate(rows):
-        start, stop = merged.offsets[i], merged.offsets[i + 1]
-        if stop - start > n:
-            drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
-            keep[start:stop] = False
-            keep[start + drawn] = True
-    return merged.part(keep, ragged.compress(keep, merged.offsets))
-
-
 def _pack_dense(values: FloatArray, support: Support, what: str) -> Packed:
     """Pack the positive entries of (n, m) values over the m points of ``support``."""
     _refuse_bad_weights(values, lambda flat: f"{what} {flat // values.shape[1]}")

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._checks import integer, missing
+from .._checks import choice, integer, missing
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
@@ -203,7 +203,8 @@ class Measures:
     @property
     def sizes(self) -> IndexArray:
         """Number of atoms of each measure, (n,)."""
-        return np.diff(self.offsets)
+        sizes = np.diff(self._root.offsets)
+        return sizes if self._rows is None else sizes[self._rows]
 
     @property
     def dim(self) -> int:
@@ -318,14 +319,40 @@ class Measures:
 
     # -- derived collections --------------------------------------------------------------------
 
-    def subsample(self, n: int, seed: int = 0) -> Measures:
-        """Keep at most ``n`` distinct atoms of each measure, drawn uniformly without replacement.
+    def subsample(self, n: int, seed: int = 0, how: str = "random") -> Measures:
+        """Keep at most ``n`` distinct atoms of each measure; atoms at the same point are merged first.
 
-        Atoms at the same point are merged first. The draw of a measure depends on ``seed`` and on its
-        row in the root collection only, so slicing and subsampling commute.
+        The draw of a measure depends on ``seed`` and on its row in the root collection only, so slicing and
+        subsampling commute. ``how`` is 'random' (uniformly without replacement, with their weights) or 'spread': one
+        atom from each of ``n`` cells of about equal mass, with the mass of its cell; nearer to the measure, most of
+        all in few dimensions, and integrals keep their expectation. Nearest is :meth:`quantize`.
         """
+        from ._thinning import draw_at_random, draw_spread
+
+        draw = draw_spread if choice(how, "how", ["random", "spread"]) == "spread" else draw_at_random
         n, seed = integer(n, "n", low=1), integer(seed, "seed", low=0)
-        return Measures(_build.subsample(self._packed, self.rows, n, seed))
+        return Measures(draw(_build.merge_repeated(self._packed), self.rows, n, seed))
+
+    def quantize(self, n_atoms: int, seed: int = 0) -> Measures:
+        r"""Replace measures by at most ``n_atoms`` atoms of their own: means of k-means cells, with their masses.
+
+        With c(x) the mean of the cell of x, :math:`W_2(\mu, Q\mu)^2 \leq \int |x - c(x)|^2 d\mu`, which k-means makes
+        small. Means are kept, variances shrink by that much; measures with no more atoms stay as they are. The atoms
+        depend on ``seed`` and on the row in the root collection only. *Cost*: for m atoms, k-means on at most
+        128 ``n_atoms`` of them and m ``n_atoms`` distances. :class:`kermes.features.Codebook` has atoms that all
+        measures share.
+
+        Examples
+        --------
+        >>> from kermes import Measures
+        >>> Q = Measures.from_samples([[0.0, 1.0, 10.0, 12.0, 11.0]]).quantize(2)
+        >>> Q.points.ravel(), Q.weights
+        (array([ 0.5, 11. ]), array([2., 3.]))
+        """
+        from ._quantize import quantize
+
+        n_atoms, seed = integer(n_atoms, "n_atoms", low=1), integer(seed, "seed", low=0)
+        return Measures(quantize(self._packed, self.rows, n_atoms, seed))
 
     def map_points(self, function: Callable[[FloatArray], Any]) -> Measures:
         """Return the measures with every atom at ``function(points)``, and the same weights.

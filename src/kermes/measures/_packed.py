@@ -191,11 +191,15 @@ class Packed:
         return digest.hexdigest()
 
     def take(self, rows: IndexArray) -> Packed:
-        """Return the measures ``rows`` as packed arrays of their own."""
+        """Return the measures ``rows`` as packed arrays of their own; rows in a row share memory with these."""
+        if len(rows) and (np.diff(rows) == 1).all():
+            start, stop = self.offsets[rows[0]], self.offsets[rows[-1] + 1]
+            part = self.part(slice(start, stop), self.offsets[rows[0] : rows[-1] + 2] - start)
+            return replace(part, keys=None if self.keys is None else self.keys[rows])
         index, offsets = ragged.gather_index(self.offsets, rows)
         return replace(self.part(index, offsets), keys=None if self.keys is None else self.keys[rows])
 
-    def part(self, index: AnyArray, offsets: IndexArray) -> Packed:
-        """Return the atoms ``index`` (a mask, or numbers), which ``offsets`` give to as many measures."""
+    def part(self, index: AnyArray | slice, offsets: IndexArray) -> Packed:
+        """Return the atoms ``index`` (a mask, numbers, or a slice), which ``offsets`` give to as many measures."""
         atoms = None if self.atoms is None else self.atoms[index]
         return replace(self, points=self.points[index], weights=self.weights[index], offsets=offsets, atoms=atoms)

@@ -1,0 +1,73 @@
+"""Fewer of a measure's own atoms: drawn at random, or one from each of many cells of equal mass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..core import ragged
+from ._packed import Packed
+
+
+def draw_at_random(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
+    """Keep at most ``n`` atoms of each measure, drawn uniformly without replacement, with their weights."""
+    keep = np.ones(len(merged.weights), dtype=bool)
+    for i, row in enumerate(rows):
+        start, stop = merged.offsets[i], merged.offsets[i + 1]
+        if stop - start > n:
+            drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
+            keep[start:stop] = False
+            keep[start + drawn] = True
+    return merged.part(keep, ragged.compress(keep, merged.offsets))
+
+
+def draw_spread(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
+    """Cut each measure into ``n`` cells of about equal mass, and keep an atom of each with the mass of its cell.
+
+    An atom is drawn in proportion to its weight, so that integrals keep their expectation and lose the variance
+    between cells: stratified sampling.
+    """
+    keep, weights = np.ones(len(merged.weights), dtype=bool), merged.weights.copy()
+    for i, row in enumerate(rows):
+        atoms = slice(merged.offsets[i], merged.offsets[i + 1])
+        if atoms.stop - atoms.start > n:
+            random = np.random.default_rng((seed, int(row)))
+            drawn, masses = _one_of_each_cell(merged.points[atoms], merged.weights[atoms], n, random)
+            keep[atoms] = False
+            keep[atoms.start + drawn] = True
+            weights[atoms.start + drawn] = masses
+    offsets = ragged.compress(keep, merged.offsets)
+    return replace(merged.part(keep, offsets), weights=weights[keep])
+
+
+def _one_of_each_cell(
+    points: FloatArray, weights: FloatArray, n: int, random: np.random.Generator
+) -> tuple[IndexArray, FloatArray]:
+    """Return an atom of each of n cells, and the masses of the cells."""
+    drawn, masses = np.empty(n, dtype=np.int64), np.empty(n)
+    waiting: list[tuple[AnyArray, int]] = [(np.arange(len(points)), n)]
+    found = 0
+    while waiting:
+        cell, count = waiting.pop()
+        if count > 1:
+            waiting += _halves(cell, count, points, weights)
+            continue
+        reached = weights[cell].cumsum()
+        drawn[found] = cell[min(np.searchsorted(reached, random.random() * reached[-1], "right"), len(cell) - 1)]
+        masses[found] = reached[-1]
+        found += 1
+    return drawn, masses
+
+
+def _halves(cell: AnyArray, count: int, points: FloatArray, weights: FloatArray) -> list[tuple[Any, int]]:
+    """Cut a cell of ``count`` atoms to draw across its widest side, in proportion to what each half will give."""
+    inside = points[cell]
+    side = int((inside / 2).var(axis=0).argmax()) if inside.shape[1] > 1 else 0
+    cell = cell[inside[:, side].argsort(kind="stable")]
+    reached, left = weights[cell].cumsum(), count // 2
+    cut = int(np.searchsorted(reached, reached[-1] * (left / count), "right"))
+    cut = min(max(cut, left), len(cell) - (count - left))  # a heavy atom leaves enough atoms to the other half
+    return [(cell[:cut], left), (cell[cut:], count - left)]
