@@ -305,3 +305,13 @@ def test_cost_matrix_of_another_size(digits):
         match=f"cost matrix is 3 x 3, but the measures share a support of {len(digits.support.points)}",
     ):
         distances(digits, epsilon=1.0, cost=1 - np.eye(3))
+
+
+@compiled_only
+def test_what_the_correction_leaves_of_the_transport_value_is_linear_in_tol():
+    """The regularised value is corrected to first order; the change of the entropy is left (docs/decisions.md)."""
+    rng = np.random.default_rng(0)
+    A, B = (Measures.from_samples(rng.normal(size=(6, 20, 2)), rng.random((6, 20))) for _ in range(2))
+    coarse, fine, truth = (distances(A, B, epsilon=0.1, cost="euclidean", tol=tol) for tol in (1e-2, 1e-4, 1e-11))
+    assert np.median(np.abs(coarse - truth) / truth) < 2e-3
+    assert np.median(np.abs(fine - truth)) < np.median(np.abs(coarse - truth)) / 30

@@ -133,7 +133,7 @@ class SinkhornRoute(Route, ABC):
             self._solve(pairs, options._replace(tol=tol), out)
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
-        """What the marginal error leaves of values that are corrected for it to first order."""
+        """What the marginal error leaves of values that are corrected for it."""
         options = self.run.options
         return options.tol * (options.epsilon + options.tol * self.run.reach) + 1e-12 * self.run.reach
 
