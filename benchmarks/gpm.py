@@ -8,8 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from kermes.papers.gpm import corrected, exponents, small_gp
-from kermes.papers.gpm.data import LINE, authors_inputs
-from kermes.papers.gpm.problems import simplex_problem
+from kermes.papers.gpm.data import LINE, authors_inputs, simplex_problem
 
 from .harness import Contest, Row, relative, timed
 

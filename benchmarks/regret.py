@@ -8,7 +8,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from kermes.papers.gpm.problems import SIMPLEX_PROBLEMS, simplex_problem
+from kermes.papers.gpm.data import SIMPLEX_PROBLEMS, simplex_problem
 from kermes.papers.gpm.regret import METHODS, draw_regrets, regret_curves
 
 from .harness import timed

@@ -15,8 +15,8 @@ from kermes.optimization import (
     WassersteinSurrogate,
     minimize_on_simplex,
 )
-from kermes.papers.gpm.problems import simplex_problem
-from kermes.papers.gpm.surrogate import EquivalentSurrogate
+from kermes.papers.gpm.data import simplex_problem
+from kermes.papers.gpm.regret import EquivalentSurrogate
 
 QUICK = {"uniform": WassersteinSurrogate(n_restarts=0), "euclidean": EuclideanSurrogate(n_restarts=0)}
 

@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from kermes import Measures, ground
 from kermes.optimization import EuclideanSurrogate, WassersteinSurrogate
-from kermes.papers.gpm.surrogate import EquivalentSurrogate
+from kermes.papers.gpm.regret import EquivalentSurrogate
 
 Z = np.array([[0.0], [1.0], [3.0]])
 SURROGATES = {

@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 from kermes import plot
 from kermes.clustering import HierarchicalClustering
 from kermes.exceptions import InvalidParameterError
-from kermes.plot._classes import PALETTE, class_bar, class_colours
 from kermes.plot._dendrogram import ABOVE
+from kermes.plot._display import PALETTE, class_bar, class_colours
 
 pytest.importorskip("matplotlib")
 from matplotlib.collections import LineCollection

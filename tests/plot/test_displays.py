@@ -27,7 +27,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 
-from kermes.plot._classes import CLASS_PALETTE, PALETTE, class_colours, colours
+from kermes.plot._display import CLASS_PALETTE, PALETTE, class_colours, colours
 
 SLICED = divergences.SlicedWasserstein(n_slices=10)
 

@@ -51,7 +51,7 @@ def _data() -> Iterator[tuple[str, Any]]:
 
 
 def _first_call(X: Any, divergence: Any) -> float | None:
-    """Return the seconds of a call within a collection and one between two; None where X does not suit the divergence."""
+    """Return the seconds of a call within a collection and one between two; None where X does not suit."""
     import warnings
 
     from .. import Engine, pairwise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def repair(K: ArrayLike, how: str = "clip") -> FloatArray:
     return _repaired(symmetric, values, vectors, how)
 
 
+@dataclass(eq=False, repr=False)
 class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Repair an indefinite precomputed Gram matrix, with a consistent rule for new samples.
 
@@ -90,8 +92,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([[0.5, 0.5]])
     """
 
-    def __init__(self, how: str = "clip") -> None:
-        self.how = how
+    how: str = "clip"
 
     def fit(self, K: Any, y: Any = None) -> SpectrumRepair:
         """Decompose the training Gram matrix K of shape (n, n)."""

@@ -1,7 +1,7 @@
 """Labelled measures from and to files: tables, arrays, IDX files, folders of images.
 
 ``_data`` what a file gives, ``read`` and ``write`` by the kind of file · ``_tables`` CSV and Parquet · ``_arrays``
-``.npy``, ``.npz`` and IDX · ``_pictures`` folders of images. Imports ``measures`` and ``datasets``.
+``.npy``, ``.npz``, IDX and folders of images. Imports ``measures`` and ``datasets``.
 """
 
 from __future__ import annotations

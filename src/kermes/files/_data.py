@@ -108,7 +108,7 @@ def read(
     >>> data = files.read("cells.csv", by="patient", columns=["cd4", "cd8"], label="sick")  # doctest: +SKIP
     >>> data.measures, data.labels  # doctest: +SKIP
     """
-    from . import _arrays, _pictures, _tables
+    from . import _arrays, _tables
 
     source = Path(path)
     _require_there(source)
@@ -124,7 +124,7 @@ def read(
         _refuse(given, f"{source.name!r} is not a table")
         as_measures = partial(_arrays.stack, threshold=threshold, binary=binary, spacing=spacing, invert=invert)
         if source.is_dir():
-            data = _pictures.read(source, as_measures)
+            data = _arrays.read_folder(source, as_measures)
         elif kind == ".npz":
             data = _arrays.read_npz(source, label, as_measures)
         elif kind == ".npy" or kind in IDX:

@@ -1,19 +1,17 @@
 """Looking at measures, data sets and models: numbers; :mod:`kermes.plot` draws them.
 
-One measure: ``_pca`` principal axes of its points · ``_covariance`` those in the feature space of a point kernel. Two:
-``_transport`` what moves where. Many: ``_neighbors`` the measures next to one · ``_map`` the data set on a plane, and
-how far to trust it. Models: ``_contributions`` which training measures a prediction comes from ·
-``_leave_one_out`` are the uncertainties of a Gaussian process right? Imports ``estimators`` and everything below.
+One measure: ``_principal`` axes of its points, and those in the feature space of a point kernel. Two: ``_transport``
+what moves where. Many: ``_neighbors`` the measures next to one · ``_map`` the data set on a plane, and how far to
+trust it. ``_models``: which training measures a prediction comes from; are the uncertainties of a Gaussian process
+right? Imports ``estimators`` and everything below.
 """
 
 from __future__ import annotations
 
-from ._contributions import Contributions, contributions
-from ._covariance import CovarianceSpectrum, covariance_spectrum
-from ._leave_one_out import LeaveOneOut, leave_one_out
 from ._map import DataMap, data_map
+from ._models import Contributions, LeaveOneOut, contributions, leave_one_out
 from ._neighbors import Neighbors, nearest
-from ._pca import WeightedPCA, weighted_pca
+from ._principal import CovarianceSpectrum, WeightedPCA, covariance_spectrum, weighted_pca
 from ._transport import TransportPlan, transport_plan
 
 __all__ = [

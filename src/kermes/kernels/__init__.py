@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-from ._anisotropic import AnisotropicWasserstein
+from ._anisotropic import AnisotropicWasserstein, inverse_squared_rho
 from ._base import MeasureKernel
 from ._bhattacharyya import Bhattacharyya
-from ._bumps import Bumps
-from ._entropy import Entropy
-from ._equivalence import inverse_squared_rho
 from ._exponential import Exponential
 from ._mass_weighted import MassWeighted
-from ._mixture import SemigroupMixture
-from ._semigroup import IGV, Semigroup
+from ._mixture import Bumps, SemigroupMixture
+from ._semigroup import IGV, Entropy, Semigroup
 
 __all__ = [
     "IGV",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._typing import FloatArray
@@ -12,6 +14,7 @@ from ..measures import Measures
 from ._base import MeasureKernel, number
 
 
+@dataclass(eq=False, repr=False)
 class Bhattacharyya(MeasureKernel):
     r"""Bhattacharyya kernel; with a point kernel as ground, the kernelised one (k-B).
 
@@ -50,10 +53,9 @@ class Bhattacharyya(MeasureKernel):
            [0.368, 1.   ]])
     """
 
-    def __init__(self, ground: PointKernel, eta: float, engine: Engine | None = None) -> None:
-        self.ground = ground
-        self.eta = eta
-        self.engine = engine
+    ground: PointKernel
+    eta: float
+    engine: Engine | None = None
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         return np.exp(-self._squares(X, Y, Distance(self.ground, self.eta))), None

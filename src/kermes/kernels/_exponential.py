@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
@@ -15,6 +17,7 @@ from ..measures import Measures
 from ._base import MeasureKernel, number
 
 
+@dataclass(eq=False, repr=False)
 class Exponential(MeasureKernel):
     r"""Exponential kernel of a distance between measures.
 
@@ -51,24 +54,18 @@ class Exponential(MeasureKernel):
            [0.607, 1.   ]])
     """
 
-    def __init__(
-        self,
-        divergence: Divergence,
-        length_scale: float = 1.0,
-        power: float = 2.0,
-        length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5),
-        engine: Engine | None = None,
-    ) -> None:
-        if isinstance(divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
+    divergence: Divergence
+    length_scale: float = 1.0
+    power: float = 2.0
+    length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5)
+    engine: Engine | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
             raise InvalidParameterError(
                 "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
                 "Exponential(divergences.Wasserstein()), not the class."
             )
-        self.divergence = divergence
-        self.length_scale = length_scale
-        self.power = power
-        self.length_scale_bounds = length_scale_bounds
-        self.engine = engine
 
     @property
     def hyperparameter_length_scale(self) -> Hyperparameter:

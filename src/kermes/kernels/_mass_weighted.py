@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..measures import Measures, as_measures
 from ._base import MeasureKernel, takes_measures
 
 
+@dataclass(eq=False, repr=False)
 class MassWeighted(MeasureKernel):
     r"""Kernel of the normalised measures, multiplied by both masses.
 
@@ -42,8 +44,7 @@ class MassWeighted(MeasureKernel):
            [1.463, 1.   ]])
     """
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    kernel: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the inner kernel, and with ``deep`` its parameters as ``kernel__<name>``."""
@@ -74,14 +75,11 @@ class MassWeighted(MeasureKernel):
         """Bounds of ``theta``, (n_dims, 2)."""
         return np.asarray(self.kernel.bounds)
 
-    def _check(self) -> None:
+    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         if not takes_measures(self.kernel):
             raise InvalidParameterError(
                 f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence); got {self.kernel!r}."
             )
-
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
-        self._check()
         scale = _products(X.masses[:, np.newaxis], (X if Y is None else Y).masses)
         if not gradient:
             return scale * self.kernel(X, Y), None

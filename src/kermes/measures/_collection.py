@@ -15,8 +15,7 @@ from ..core import ragged
 from ..exceptions import InvalidMeasureError
 from . import _build
 from ._measure import Measure
-from ._packed import Packed, Support
-from ._twins import twin_numbers
+from ._packed import Packed, Support, twin_numbers
 
 
 class Measures:

@@ -2,21 +2,17 @@
 
 Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.plot(ax)`` draws again, ``ax_`` and
 ``figure_`` are where. Nothing is shown. The functions are short forms of the displays of their files and return axes
-or a figure. ``_heatmap`` · ``_gram`` · ``_spectrum`` · ``_dendrogram`` · ``_transport`` · ``_eigenfunctions`` ·
-``_pca`` · ``_ternary`` · ``_map`` · ``_contributions``; ``_display``, ``_axes`` and ``_classes`` have
-what they share. Imports ``inspection`` and everything below.
+or a figure. ``_matrices`` · ``_dendrogram`` · ``_map`` · ``_panels`` of measures · ``_transport`` · ``_ternary`` ·
+``_contributions``; ``_display`` has what they share. Imports ``inspection`` and everything below.
 """
 
 from __future__ import annotations
 
 from ._contributions import ContributionsDisplay
 from ._dendrogram import DendrogramDisplay, dendrogram
-from ._eigenfunctions import EigenfunctionsDisplay, eigenfunctions
-from ._gram import GramDisplay, gram
-from ._heatmap import HeatmapDisplay, heatmap
 from ._map import MapDisplay
-from ._pca import WeightedPCADisplay, weighted_pca
-from ._spectrum import SpectrumDisplay
+from ._matrices import GramDisplay, HeatmapDisplay, SpectrumDisplay, gram, heatmap
+from ._panels import EigenfunctionsDisplay, WeightedPCADisplay, eigenfunctions, weighted_pca
 from ._ternary import SimplexDisplay
 from ._transport import TransportPlanDisplay
 

@@ -11,8 +11,7 @@ import numpy as np
 from .._checks import integer
 from .._typing import AnyArray
 from ..inspection import Contributions, contributions
-from ._classes import PALETTE
-from ._display import Display
+from ._display import PALETTE, Display
 
 
 @dataclass(eq=False, repr=False)

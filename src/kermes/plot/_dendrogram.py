@@ -12,8 +12,7 @@ from .._checks import as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..clustering._labels import as_linkage, cut_tree
 from ..exceptions import InvalidParameterError
-from ._classes import MOST_NAMES, class_bar, colours
-from ._display import Display, short_form
+from ._display import MOST_NAMES, Display, class_bar, colours, short_form
 
 #: More leaves than this have no names.
 MOST_LEAVES = 60

@@ -13,8 +13,7 @@ from ..core import ragged
 from ..exceptions import InvalidParameterError
 from ..inspection import DataMap, data_map
 from ..measures import Measures, as_measures
-from ._classes import class_colours, class_legend, colours
-from ._display import Display
+from ._display import Display, class_colours, class_legend, colours
 
 #: Side of a thumbnail, as a part of the wider side of the map.
 THUMBNAIL = 0.055

@@ -13,9 +13,7 @@ from .._typing import ArrayLike, FloatArray
 from ..estimators._equivalent_gp import WeightVectors
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
-from ._axes import panels, pyplot
-from ._classes import PALETTE
-from ._display import Display
+from ._display import PALETTE, Display, panels, pyplot
 
 #: Corners of the triangle: all mass at the first, second, third point.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])

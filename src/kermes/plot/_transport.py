@@ -10,9 +10,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..inspection import TransportPlan, transport_plan
 from ..measures import Measure
-from ._axes import across_and_up
-from ._classes import PALETTE
-from ._display import Display
+from ._display import PALETTE, Display, across_and_up
 
 SOURCE, TARGET = PALETTE[:2]
 #: The largest moves are drawn, up to this share of the mass and this many.

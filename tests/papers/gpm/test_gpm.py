@@ -10,8 +10,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from kermes import Engine, MeasureGPRegressor, Measures, divergences, ground, kernels
 from kermes.papers.gpm import authors, corrected, data, exponents, run
-from kermes.papers.gpm.problems import simplex_problem
-from kermes.papers.gpm.r_random import RRandom
+from kermes.papers.gpm.data import RRandom, simplex_problem
 from kermes.papers.gpm.run import PAPER
 
 

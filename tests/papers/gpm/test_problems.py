@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kermes.exceptions import InvalidParameterError
-from kermes.papers.gpm.problems import SIMPLEX_PROBLEMS, simplex_problem
+from kermes.papers.gpm.data import SIMPLEX_PROBLEMS, simplex_problem
 
 
 @pytest.mark.parametrize("name", SIMPLEX_PROBLEMS)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kermes.exceptions import InvalidParameterError
 from kermes.optimization import EuclideanSurrogate, ExpectedImprovement
 from kermes.papers.gpm import regret
-from kermes.papers.gpm.problems import simplex_problem
+from kermes.papers.gpm.data import simplex_problem
 from kermes.papers.gpm.regret import draw_regrets, regret_curves
 
 PROBLEM = simplex_problem("problem13")

@@ -9,7 +9,7 @@ from tests.oracles import gaussians
 
 from kermes import Measures
 from kermes.papers._paper import Run
-from kermes.papers.kwd import data, methods, report, run
+from kermes.papers.kwd import methods, run
 from kermes.papers.kwd.run import PAPER
 
 pytest.importorskip("matplotlib")
@@ -55,7 +55,7 @@ def test_figures_and_sensitivity(tiny, tmp_path):
 
 
 def test_features_are_scaled_over_the_set(tiny, tmp_path):
-    textures = data.read_textures(Run(tiny, tiny["quick"], {}, tmp_path, lambda line: None), 0)
+    textures = methods.read_textures(Run(tiny, tiny["quick"], {}, tmp_path, lambda line: None), 0)
     assert_array_equal(textures.features.min(axis=0), 0.0)
     assert_allclose(textures.features.max(axis=0), 1.0, rtol=1e-12)
     assert (textures.labels == "noisy").sum() == 8
@@ -66,7 +66,7 @@ def test_features_are_scaled_over_the_set(tiny, tmp_path):
 
 def test_grey_values_are_cut_slice_by_slice():
     images = np.stack([np.arange(101).reshape(1, 101), 10 * np.arange(101).reshape(1, 101)])
-    cut = data._cut(images, (5.0, 90.0))
+    cut = methods._cut(images, (5.0, 90.0))
     assert (cut[0].min(), cut[0].max(), cut[1].min(), cut[1].max()) == (5, 90, 50, 900)
     assert_array_equal(cut[0, 0, 5:91], images[0, 0, 5:91])
 
@@ -122,7 +122,7 @@ def test_spread_leaves_out_single_linkage():
         linkages = ("average", "ward", "single")
         return {name: {k: {"chi_square": v} for k, v in zip(linkages, row, strict=True)} for name, row in rows.items()}
 
-    spread, wins = report._spread(
+    spread, wins = run._spread(
         {"0": scores((5.0, 7.0, 900.0), (6.0, 7.0, 0.0)), "1": scores((1.0, 2.0, 0.0), (9.0, 1.0, 0.0))}
     )
     assert spread.rows[0] == ["Wasserstein", "1", "4", "7"]  # the median of 1, 2, 5 and 7 is 3.5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kermes import datasets
-from kermes.papers.wek import data, experiments
+from kermes.papers.wek import data, run
 from kermes.papers.wek.run import PAPER
 
 pytest.importorskip("matplotlib")
@@ -55,11 +55,11 @@ def test_an_interrupted_run_goes_on(tiny, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return draw(name, sizes, repetition)
 
-    monkeypatch.setattr(experiments, "draw", interrupted)
+    monkeypatch.setattr(run, "draw", interrupted)
     with pytest.raises(KeyboardInterrupt):
         PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert len(json.loads((tmp_path / "mnist-0.json").read_text())["result"]) == 2
-    monkeypatch.setattr(experiments, "draw", draw)
+    monkeypatch.setattr(run, "draw", draw)
     summary = PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert summary["mnist"]["repetitions"] == 2
 
@@ -111,9 +111,9 @@ def test_classes_take_turns_until_one_is_exhausted():
 
 def test_standard_deviations_divide_by_n_minus_one():
     entries = [{"size": 5, "errors": {"RBF": error}} for error in (0.01, 0.03)]
-    assert experiments.summarise(entries)["std"] == {"RBF": 1.41}
-    assert experiments.summarise(entries)["best"] == {"RBF": 1.0}
-    assert experiments.summarise(entries[:1])["std"] == {"RBF": None}
+    assert run.summarise(entries)["std"] == {"RBF": 1.41}
+    assert run.summarise(entries)["best"] == {"RBF": 1.0}
+    assert run.summarise(entries[:1])["std"] == {"RBF": None}
 
 
 RECORDED = sorted((Path(__file__).parents[3] / "docs" / "papers" / "results").glob("wek-*"))
@@ -124,5 +124,5 @@ def test_recorded_tables_are_those_of_the_recorded_repetitions(folder):
     summary = json.loads((folder / "summary.json").read_text())
     for name, found in summary.items():
         kept = [json.loads((folder / f"{name}-{i}.json").read_text()) for i in range(found["repetitions"])]
-        assert experiments.summarise([entry for file in kept for entry in file["result"]]) == found
+        assert run.summarise([entry for file in kept for entry in file["result"]]) == found
         assert all(file["settings"]["train"] == found["train"] and file["versions"] for file in kept)

@@ -14,7 +14,7 @@ from ..._typing import AnyArray, FloatArray, IndexArray
 from ...definiteness import Spectrum
 from ...measures import Measures
 from ...measures._html import thumbnails
-from ...plot._classes import CLASS_PALETTE
+from ...plot._display import CLASS_PALETTE
 from ._charts import data_uri, heat, regression_chart, sample_map, spectrum_chart
 
 if TYPE_CHECKING:

@@ -15,10 +15,8 @@ from scipy import optimize
 
 from .._paper import FloatArray
 from . import exponents
-from .data import authors_inputs, bird_inputs, test_inputs
+from .data import RRandom, authors_inputs, bird_inputs, simplex_problem, test_inputs
 from .exponents import Exponent
-from .problems import simplex_problem
-from .r_random import RRandom
 
 RESTARTS = 10
 SCALES = (0.1, 1.0)

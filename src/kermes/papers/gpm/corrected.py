@@ -14,8 +14,7 @@ from scipy.special import ndtri
 from ...estimators import careful_l_bfgs
 from .._paper import FloatArray
 from . import exponents
-from .data import authors_inputs, bird_inputs, test_inputs
-from .problems import simplex_problem
+from .data import authors_inputs, bird_inputs, simplex_problem, test_inputs
 
 #: Methods by their name in the tables. On the segment one length scale says as much as two.
 METHODS: dict[str, exponents.Exponent] = {

@@ -1,4 +1,6 @@
-"""Regret: how far the best value so far is above the known minimum, for several methods and seeds; and its figure."""
+"""Optimisation: the process of Theorem 4 as a surrogate, and the regret, how far the best value so far is above the
+known minimum.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from ... import EquivalentWassersteinGP, Measures
 from ...exceptions import InvalidParameterError
 from ...optimization import (
     Acquisition,
     EuclideanSurrogate,
     ExpectedImprovement,
     LowerConfidenceBound,
+    Posterior,
     SimplexOptimizer,
     Surrogate,
     WassersteinSurrogate,
 )
 from .._paper import FloatArray
-from .pictures import panels
+from .figures import panels
 
 #: Regrets below this are drawn here: the axis is logarithmic.
 LEAST = 1e-8
@@ -74,7 +78,7 @@ def regret_curves(
 
     Examples
     --------
-    >>> from kermes.papers.gpm.problems import simplex_problem
+    >>> from kermes.papers.gpm.data import simplex_problem
     >>> from kermes.papers.gpm.regret import regret_curves
     >>> problem = simplex_problem("xiong")
     >>> curves = regret_curves(problem, problem.minimum, 2, methods={"random": None}, n_calls=8, n_seeds=3)
@@ -116,3 +120,22 @@ def draw_regrets(curves: Mapping[str, Mapping[str, FloatArray]]) -> Any:
     axes[0, 0].set_ylabel("simple regret")
     axes[0, -1].legend(fontsize=8)
     return figure
+
+
+@dataclass(frozen=True)
+class EquivalentSurrogate(Surrogate):
+    """The equivalent Wasserstein process of Theorem 4 of `gpm`, :class:`kermes.EquivalentWassersteinGP`.
+
+    The kernel is the squared exponential of the weights, value for value, so that *the search does not depend on the
+    cost*; with one length scale it is :class:`kermes.optimization.EuclideanSurrogate` under another name.
+    """
+
+    cost: Any = "binary"
+    isotropic: bool | None = None
+    n_restarts: int = 1
+
+    def regress(self, A: FloatArray, y: FloatArray, points: FloatArray | None, noise: bool, seed: int) -> Posterior:
+        """Fit the process of the estimator."""
+        support = np.arange(float(A.shape[1])) if points is None else points
+        process = EquivalentWassersteinGP(self.cost, self.isotropic, noise, self.n_restarts, random_state=seed)
+        return Posterior.of_weights(A, process.fit(Measures.from_histograms(A, support), y).gp_)

@@ -13,9 +13,8 @@ from joblib import Parallel, delayed
 from .._paper import Numbers, Paper, PrintedTable, Result, Run, by_name
 from . import authors, exponents, figures, report
 from .corrected import scores_of_run, theorem4_gap
-from .data import LINE, NAMES, read_reference, seven_points
-from .pictures import figure1, figure2, figure3, figure4, figure5, figureA1, figureA2
-from .problems import simplex_problem
+from .data import LINE, NAMES, read_reference, seven_points, simplex_problem
+from .figures import figure1, figure2, figure3, figure4, figure5, figureA1, figureA2
 
 #: How the WSE matrix of Figures 6 and 7 may be filled; rows are sorted for the second.
 FILLINGS = ("mirrored", "mirrored, sorted", "symmetrised")

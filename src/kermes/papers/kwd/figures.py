@@ -8,8 +8,7 @@ import numpy as np
 
 from ... import clustering, plot
 from .._paper import AnyArray, FloatArray, Numbers
-from .data import CLASSES
-from .methods import BASELINE, METHODS
+from .methods import BASELINE, CLASSES, METHODS
 
 #: Window of the pictures in Hounsfield units: centre 40, width 800.
 WINDOW = (-360.0, 440.0)
