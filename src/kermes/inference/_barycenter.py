@@ -1,0 +1,289 @@
+"""``barycenter``: the mean of measures under a divergence."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, overload
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._checks import integer, positive
+from .._typing import ArrayLike, FloatArray
+from ..divergences import (
+    MMD,
+    Divergence,
+    Euclidean,
+    GaussianWasserstein,
+    Sinkhorn,
+    SlicedWasserstein,
+    Wasserstein,
+)
+from ..divergences._support import common_support, dense_rows
+from ..exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
+from ..ground import Linear, SqEuclidean
+from ..ground import Euclidean as EuclideanCost
+from ..measures import Measures, Support, as_measures
+from ._barycenter_entropic import entropic
+from ._barycenter_gaussian import of_gaussians
+from ._barycenter_line import on_the_line
+from ._barycenter_moving import free_support, sliced
+from ._barycenter_problem import EXACT, BarycenterInfo, Problem, on_support
+
+__all__ = ["BarycenterInfo", "barycenter", "objective_power"]
+
+
+@overload
+def barycenter(
+    X: Any, weights: ArrayLike | None = ..., divergence: Divergence | None = ..., *, n_atoms: int | None = ...,
+    support: ArrayLike | None = ..., init: Any = ..., random_state: Any = ..., max_iter: int | None = ...,
+    tol: float | None = ..., return_info: Literal[False] = ...,
+) -> Measures: ...  # fmt: skip
+@overload
+def barycenter(
+    X: Any, weights: ArrayLike | None = ..., divergence: Divergence | None = ..., *, n_atoms: int | None = ...,
+    support: ArrayLike | None = ..., init: Any = ..., random_state: Any = ..., max_iter: int | None = ...,
+    tol: float | None = ..., return_info: Literal[True],
+) -> tuple[Measures, BarycenterInfo]: ...  # fmt: skip
+def barycenter(
+    X: Any,
+    weights: ArrayLike | None = None,
+    divergence: Divergence | None = None,
+    *,
+    n_atoms: int | None = None,
+    support: ArrayLike | None = None,
+    init: Any = None,
+    random_state: Any = None,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    return_info: bool = False,
+) -> Measures | tuple[Measures, BarycenterInfo]:
+    r"""Return the mean of measures: the measure that is nearest to all of them.
+
+    .. math:: \bar\mu \in \arg\min_\nu \sum_i w_i \, d(\mu_i, \nu)^q
+
+    with q = 2, or the order p of ``Wasserstein(p)``. The divergence decides how it is found:
+
+    - ``Wasserstein`` on the line: exact. The quantile function of the barycentre is the mean of the quantile functions
+      for p = 2, their weighted median for p = 1, and the number nearest to them in the p-th power otherwise [1]_.
+    - ``Wasserstein(p=2)`` in other dimensions: atoms of fixed weights that move to the mean of the mass which the
+      optimal plans to all measures take from them, until none moves [2]_. A local minimum.
+    - ``SlicedWasserstein(p=2)``: atoms that move to the least squares of the mean quantiles along all directions of the
+      divergence [3]_. A local minimum; exact on the line.
+    - ``GaussianWasserstein(ground.Linear())``: the mean of the means and the fixed point of the covariances [4]_,
+      returned as 2 r equally heavy points with these moments, two on each principal axis of the covariance of
+      rank r. The divergence sees no more of a measure than its moments.
+    - ``Sinkhorn``: the minimum over measures on a fixed support, by iterated projections [5]_; blurred by epsilon.
+      With ``value='debiased'`` the blur is removed [6]_: take this one for pictures. On pixels with squared Euclidean
+      cost an iteration is four matrix products for all measures together.
+    - ``Euclidean`` and ``MMD``: the mixture, the mean of the weights, which is the minimum in closed form.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes
+    weights : array of shape (n,), optional
+        Non-negative weights of the measures, normalised to sum 1; equal by default. All measures have mass 1.
+    divergence : Divergence, optional
+        The distance d; sliced Wasserstein by default.
+    n_atoms : int, optional
+        Number of atoms of a barycentre whose atoms move: the median number of the measures, at most 256, by default.
+        On the line with p = 2: that many equally heavy atoms instead of the exact quantile function.
+    support : array of shape (m, d), optional
+        Where the barycentre of ``Sinkhorn`` may have mass: by default the shared support of the measures, or all their
+        atoms if there are at most 2048 different ones.
+    init : Measures of one member, optional
+        Atoms to start from if they move, with the weights that they keep; drawn from all atoms by default.
+    random_state : int, RandomState or None
+        Seed of that draw.
+    max_iter : int, optional
+        Iterations at most; then a warning. By default 100 with exact plans, 1000 for sliced and Gaussian ones, and
+        that of ``Sinkhorn``.
+    tol : float, optional
+        When to stop: atoms move by at most this part of the half width of the data (1e-6), a covariance changes by at
+        most this part (1e-9), the marginals are at most this far from the barycentre in the L1 norm (``Sinkhorn.tol``).
+    return_info : bool
+        Also return a :class:`BarycenterInfo`: iterations, the last error, whether it is within ``tol``.
+
+    Returns
+    -------
+    Measures
+        One member, of mass 1. With ``return_info``, a tuple of it and the info.
+
+    Notes
+    -----
+    *Assumptions*: all measures live in one space and count with their weights, not with their masses. Barycentres of
+    order 2 exist, and are unique on the line, and where one of the Gaussians has full rank; moving atoms find a local
+    minimum that depends on the start. *Cost*: on the line :math:`O(n K)` for K levels at which a quantile function
+    jumps; one exact plan per measure and iteration; :math:`O(n h w (h + w))` per iteration for n images. Where
+    scalings leave the range of double precision (epsilon below some 1/500 of the largest cost), iterations go on with
+    logarithms, about a hundred times slower.
+
+    References
+    ----------
+    .. [1] Agueh and Carlier, Barycenters in the Wasserstein space, SIAM J. Math. Anal. 43 (2011).
+    .. [2] Cuturi and Doucet, Fast computation of Wasserstein barycenters, ICML 2014.
+    .. [3] Bonneel, Rabin, Peyré and Pfister, Sliced and Radon Wasserstein barycenters of measures, JMIV 51 (2015).
+    .. [4] Álvarez-Esteban, del Barrio, Cuesta-Albertos and Matrán, A fixed-point approach to barycenters in Wasserstein
+       space, J. Math. Anal. Appl. 441 (2016).
+    .. [5] Benamou, Carlier, Cuturi, Nenna and Peyré, Iterative Bregman projections for regularized transportation
+       problems, SIAM J. Sci. Comput. 37 (2015).
+    .. [6] Janati, Cuturi and Gramfort, Debiased Sinkhorn barycenters, ICML 2020.
+
+    See Also
+    --------
+    kermes.clustering.KMeans : clusters around barycentres.
+    kermes.clustering.KMedoids : the most central member, for any divergence.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences
+    >>> from kermes.inference import barycenter
+    >>> X = Measures.from_samples([[0.0, 2.0], [4.0, 10.0]])
+    >>> mean = barycenter(X, divergence=divergences.Wasserstein(p=2))
+    >>> mean.points.ravel()
+    array([2., 6.])
+    >>> barycenter(X, weights=[3, 1], divergence=divergences.Wasserstein(p=2)).points.ravel()
+    array([1., 4.])
+    """
+    measures = as_measures(X, "X")
+    divergence = SlicedWasserstein() if divergence is None else divergence
+    order = objective_power(divergence, measures.dim)
+    divergence.check(measures)
+    given = {"n_atoms": n_atoms, "support": support, "init": init, "max_iter": max_iter, "tol": tol}
+    _refuse_options(divergence, measures.dim, {name for name, value in given.items() if value is not None})
+    w = _weights(weights, len(measures))
+    problem = Problem(
+        measures[w > 0] if (w == 0).any() else measures,
+        w[w > 0],
+        None if n_atoms is None else integer(n_atoms, "n_atoms", low=1),
+        None if support is None else _places(support, measures.dim),
+        None if init is None else _one(init, measures.dim),
+        check_random_state(random_state),
+        None if max_iter is None else integer(max_iter, "max_iter", low=1),
+        None if tol is None else positive(tol, "tol"),
+    )
+    mean, info = _solve(problem, divergence, order)
+    if not info.converged:
+        warnings.warn(
+            f"the barycentre did not reach its tolerance in {info.n_iter} iterations: the error is {info.error:.1e}. "
+            "Increase `max_iter` or `tol`.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return (mean, info) if return_info else mean
+
+
+def objective_power(divergence: Any, dim: int) -> float:
+    """Return the power q of distances whose sum the barycentre minimises; refuse a divergence that has none."""
+    if isinstance(divergence, Sinkhorn):
+        return float(divergence.power)
+    if isinstance(divergence, (Euclidean, MMD)):
+        return 2.0
+    if isinstance(divergence, GaussianWasserstein):
+        if isinstance(divergence.ground, Linear):
+            return 2.0
+        raise InvalidParameterError(
+            "a barycentre of GaussianWasserstein needs `ground` = ground.Linear(): in the feature space of "
+            f"{divergence.ground!r} it is no measure on the points."
+        )
+    if isinstance(divergence, SlicedWasserstein):
+        return _planar_order(float(divergence.p), 1.0, dim, divergence)
+    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, (EuclideanCost, SqEuclidean)):
+        return _planar_order(float(divergence.p), 2.0 if divergence.cost.squared else 1.0, dim, divergence)
+    raise InvalidParameterError(
+        "`divergence` must be Wasserstein with Euclidean cost, Sinkhorn, SlicedWasserstein, GaussianWasserstein, "
+        f"Euclidean or MMD, which have barycentres here; got {divergence!r}. Sinkhorn takes other costs; "
+        "clustering.KMedoids finds the most central member for any divergence."
+    )
+
+
+def _planar_order(p: float, factor: float, dim: int, divergence: Divergence) -> float:
+    """Return p, of costs that are lengths to the power ``factor``; refuse all but squares where atoms have to move."""
+    if dim > 1 and p * factor != 2:
+        raise InvalidParameterError(
+            f"a barycentre of moving atoms in dimension {dim} needs squared distances, p = 2; got {divergence!r}. "
+            "On the line every p works."
+        )
+    return p
+
+
+def _solve(problem: Problem, divergence: Any, order: float) -> tuple[Measures, BarycenterInfo]:
+    """Choose the way by the divergence and the dimension."""
+    if isinstance(divergence, Sinkhorn):
+        return entropic(problem, divergence)
+    if isinstance(divergence, GaussianWasserstein):
+        return of_gaussians(problem)
+    if isinstance(divergence, (Euclidean, MMD)):
+        return _mixture(problem), EXACT
+    if problem.X.dim == 1:
+        squared = isinstance(divergence, Wasserstein) and divergence.cost.squared
+        return on_the_line(problem, 2.0 * order if squared else order)
+    return sliced(problem, divergence) if isinstance(divergence, SlicedWasserstein) else free_support(problem)
+
+
+def _mixture(problem: Problem) -> Measures:
+    X = problem.X
+    common = common_support(X, X)
+    mass = problem.weights @ dense_rows(X, *common) if common.given else None
+    if mass is not None and X.support is not None:
+        return on_support(X.support, mass)
+    points, inverse = np.unique(X.points, axis=0, return_inverse=True)
+    pooled = np.bincount(inverse.ravel(), weights=X.probabilities * np.repeat(problem.weights, X.sizes))
+    return Measures.from_samples([points], [pooled])
+
+
+def _refuse_options(divergence: Any, dim: int, given: set[str]) -> None:
+    """Refuse options that mean nothing for a divergence."""
+    iterated = {"max_iter", "tol"}
+    if isinstance(divergence, Sinkhorn):
+        allowed = {"support"} | iterated
+    elif isinstance(divergence, GaussianWasserstein):
+        allowed = iterated
+    elif isinstance(divergence, (Euclidean, MMD)):
+        allowed = set()
+    else:
+        allowed = {"n_atoms"} | iterated | ({"init"} if dim > 1 else set())
+    wrong = sorted(given - allowed)
+    if wrong:
+        takes = ", ".join(f"`{name}`" for name in sorted(allowed)) or "none"
+        raise InvalidParameterError(
+            f"`{wrong[0]}` must be None for the barycentre of {divergence!r} in dimension {dim}; options it takes: "
+            f"{takes}."
+        )
+    if {"n_atoms", "init"} <= given:
+        raise InvalidParameterError("`n_atoms` must be None if `init` is given, which has a number of atoms.")
+
+
+def _weights(weights: ArrayLike | None, n: int) -> FloatArray:
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        w = np.empty(0)
+    if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any() or not w.any():
+        raise InvalidParameterError(
+            f"`weights` must hold {n} finite numbers of at least 0, one per measure, not all 0; got {weights!r}."
+        )
+    w = w / w.max()
+    return np.asarray(w / w.sum())
+
+
+def _places(support: ArrayLike, dim: int) -> FloatArray:
+    points = np.asarray(support.points if isinstance(support, Support) else support, dtype=np.float64)
+    points = points[:, None] if points.ndim == 1 else points
+    sound = points.ndim == 2 and points.shape[1] == dim and len(points) and np.isfinite(points).all()
+    if not sound or len(np.unique(points, axis=0)) < len(points):
+        raise InvalidParameterError(
+            f"`support` must hold distinct finite points of dimension {dim}, shape (m, {dim}); got shape {points.shape}."
+        )
+    return np.ascontiguousarray(points)
+
+
+def _one(init: Any, dim: int) -> Measures:
+    measures = as_measures(init if isinstance(init, Measures) else [init], "init")
+    if len(measures) != 1 or measures.dim != dim:
+        raise UnsuitableDataError(
+            f"`init` must be one measure in dimension {dim}; got {len(measures)} in dimension {measures.dim}."
+        )
+    return measures
