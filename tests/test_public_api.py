@@ -20,6 +20,7 @@ NAMES = [
     "definiteness",
     "features",
     "estimators",
+    "inference",
     "clustering",
     "inference",
     "inspection",

@@ -27,7 +27,7 @@ from kermes import (
     divergences,
     ground,
 )
-from kermes.clustering import HierarchicalClustering, KMedoids
+from kermes.clustering import HierarchicalClustering, KMeans, KMedoids
 from kermes.definiteness import SpectrumRepair
 from kermes.estimators._expected_failures import EXPECTED_FAILURES, expected_failed_checks
 from kermes.features import Codebook, LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
@@ -71,6 +71,7 @@ ESTIMATORS = [
     Codebook(n_atoms=3, random_state=0),
     HierarchicalClustering(),
     HierarchicalClustering(linkage="ward", optimal_ordering=True),
+    KMeans(n_clusters=3, random_state=0),
     KMedoids(),
     KMedoids(init="random"),
     KMedoids(init="k-medoids++"),

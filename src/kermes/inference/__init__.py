@@ -3,11 +3,16 @@
 ``_permanova`` do centres differ, do measures move with a number · ``_dispersion`` does spread differ · ``_k_sample``
 does anything differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads and
 checks, ``_permutations`` rearranges, ``_model`` computes F for many permutations at a time, ``_result`` what was found.
+Means: ``_barycenter`` the barycentre of measures under a divergence, with a module for each way to find it: means and
+medians of quantiles (``_line``), covariances (``_gaussian``), iterated projections on a common support (``_entropic``),
+atoms that move (``_moving``).
+
 Imports ``_estimator``, ``engine`` and what is below. Start reading at ``_permanova``.
 """
 
 from __future__ import annotations
 
+from ._barycenter import BarycenterInfo, barycenter
 from ._dispersion import dispersion
 from ._k_sample import k_sample
 from ._pairs import holm, pairwise_tests
@@ -16,9 +21,11 @@ from ._result import PairwiseTests, PermutationTest, Term
 from ._two_sample import two_sample
 
 __all__ = [
+    "BarycenterInfo",
     "PairwiseTests",
     "PermutationTest",
     "Term",
+    "barycenter",
     "dispersion",
     "holm",
     "k_sample",

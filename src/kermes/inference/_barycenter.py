@@ -21,8 +21,8 @@ from ..divergences import (
 )
 from ..divergences._support import common_support, dense_rows
 from ..exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
-from ..ground import Linear, SqEuclidean
 from ..ground import Euclidean as EuclideanCost
+from ..ground import Linear
 from ..measures import Measures, Support, as_measures
 from ._barycenter_entropic import entropic
 from ._barycenter_gaussian import of_gaussians
@@ -74,8 +74,8 @@ def barycenter(
       returned as 2 r equally heavy points with these moments, two on each principal axis of the covariance of
       rank r. The divergence sees no more of a measure than its moments.
     - ``Sinkhorn``: the minimum over measures on a fixed support, by iterated projections [5]_; blurred by epsilon.
-      With ``value='debiased'`` the blur is removed [6]_: take this one for pictures. On pixels with squared Euclidean
-      cost an iteration is four matrix products for all measures together.
+      With ``value='debiased'`` the blur is removed [6]_: take this one for pictures; it goes on to sharpen, slowly, as
+      ``tol`` falls. On pixels with squared Euclidean cost an iteration is four matrix products for all measures.
     - ``Euclidean`` and ``MMD``: the mixture, the mean of the weights, which is the minimum in closed form.
 
     Parameters
@@ -187,9 +187,9 @@ def objective_power(divergence: Any, dim: int) -> float:
             f"{divergence.ground!r} it is no measure on the points."
         )
     if isinstance(divergence, SlicedWasserstein):
-        return _planar_order(float(divergence.p), 1.0, dim, divergence)
-    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, (EuclideanCost, SqEuclidean)):
-        return _planar_order(float(divergence.p), 2.0 if divergence.cost.squared else 1.0, dim, divergence)
+        return _order(float(divergence.p), dim, divergence)
+    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, EuclideanCost):
+        return _order(float(divergence.p), dim, divergence)
     raise InvalidParameterError(
         "`divergence` must be Wasserstein with Euclidean cost, Sinkhorn, SlicedWasserstein, GaussianWasserstein, "
         f"Euclidean or MMD, which have barycentres here; got {divergence!r}. Sinkhorn takes other costs; "
@@ -197,9 +197,9 @@ def objective_power(divergence: Any, dim: int) -> float:
     )
 
 
-def _planar_order(p: float, factor: float, dim: int, divergence: Divergence) -> float:
-    """Return p, of costs that are lengths to the power ``factor``; refuse all but squares where atoms have to move."""
-    if dim > 1 and p * factor != 2:
+def _order(p: float, dim: int, divergence: Divergence) -> float:
+    """Return p; refuse all but squares where atoms have to move."""
+    if dim > 1 and p != 2:
         raise InvalidParameterError(
             f"a barycentre of moving atoms in dimension {dim} needs squared distances, p = 2; got {divergence!r}. "
             "On the line every p works."
@@ -216,8 +216,7 @@ def _solve(problem: Problem, divergence: Any, order: float) -> tuple[Measures, B
     if isinstance(divergence, (Euclidean, MMD)):
         return _mixture(problem), EXACT
     if problem.X.dim == 1:
-        squared = isinstance(divergence, Wasserstein) and divergence.cost.squared
-        return on_the_line(problem, 2.0 * order if squared else order)
+        return on_the_line(problem, order)
     return sliced(problem, divergence) if isinstance(divergence, SlicedWasserstein) else free_support(problem)
 
 

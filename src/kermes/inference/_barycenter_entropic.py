@@ -69,24 +69,26 @@ def entropic(problem: Problem, divergence: Sinkhorn) -> tuple[Measures, Barycent
 
 
 def scaling(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int) -> State:
-    r"""Iterate v = b / K u, u = a / K' v, b = d prod_i (K u_i)^{w_i}, and d = sqrt(d b / (K d)) if debiased.
+    r"""Iterate u = a / K' v, b = d prod_i (K u_i)^{w_i}, v = b / K u, and d = sqrt(d b / (K d)) if debiased.
 
-    Measures pass in blocks that stay in the cache. ``sound`` is False where a sum is out of range: epsilon is too small
-    for scalings.
+    Measures pass in blocks that stay in the cache. Without d these are alternating maxima of a concave function, and
+    after some iterations steps of u and v are lengthened by the factor 1.75 (over-relaxation), as long as that lowers
+    the error. ``sound`` is False where a sum is out of range: epsilon is too small for scalings.
     """
     kernels = Axes(*(np.exp(-part) for part in axes))
     H, W = len(axes.rows), len(axes.cols)
     blocks = _blocks(a, weights, H, W)
-    d, b, error, sound, iteration = np.ones((H, 1, W)), np.ones((H, 1, W)), np.inf, True, 0
+    d, b, error, sound, iteration, long, longer = np.ones((H, 1, W)), np.ones((H, 1, W)), np.inf, True, 0, False, True
     with np.errstate(all="ignore"):  # checked
         for iteration in range(1, max_iter + 1):
-            for block in blocks:
-                block.half_steps(kernels, b)
-            b = d * np.exp(sum(block.log_product() for block in blocks))[:, None]
             looked = iteration % STRIDE == 0 or iteration == max_iter
+            gap = sum(block.first_half(kernels, long, looked) for block in blocks)
+            b = d * np.exp(sum(block.log_product() for block in blocks))[:, None]
+            gap += sum(block.second_half(b, long, looked) for block in blocks)
             if looked:
                 sound = all(block.in_range() for block in blocks) and bool(np.isfinite(b).all())
-                error = sum(block.gap(b) for block in blocks)
+                longer = longer and gap <= 2.0 * error
+                long, error = longer and not debiased, gap
             if debiased:
                 own = _apply(kernels.own_rows, kernels.own_cols, d)
                 error = max(error, float(np.abs(d * own - b).sum())) if looked else error
@@ -98,21 +100,45 @@ def scaling(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some measures (h, n, w), their weights, the sums K u and the scalings v (H, n, W), and room for halves."""
+    """Some measures (h, n, w) and where they have no mass, their weights, the sums K u, v (H, n, W), u; room."""
 
     a: FloatArray
+    blank: FloatArray
     weights: FloatArray
     sums: FloatArray
     v: FloatArray
     u: FloatArray
+    rooms: list[FloatArray]
     part: FloatArray
 
-    def half_steps(self, kernels: Axes, b: FloatArray) -> None:
-        """Update v, u and the sums."""
-        np.divide(b, self.sums, out=self.v)
-        _apply(kernels.rows.T, kernels.cols.T, self.v, self.part, self.u)
-        np.divide(self.a, self.u, out=self.u)
+    def first_half(self, kernels: Axes, long: bool, looked: bool) -> float:
+        """Update u and the sums; return the weighted L1 error of the first marginals before, if looked at and long."""
+        room = self.rooms[0]
+        _apply(kernels.rows.T, kernels.cols.T, self.v, self.part, room)
+        gap = 0.0
+        if long:
+            room *= self.u
+            gap = _gap(room, self.a, self.weights) if looked else 0.0
+            room += self.blank
+            np.divide(self.a, room, out=room)
+            _lengthen(room, self.u, self.rooms[1])
+        else:
+            np.divide(self.a, room, out=self.u)
         _apply(kernels.rows, kernels.cols, self.u, self.part, self.sums)
+        return gap
+
+    def second_half(self, b: FloatArray, long: bool, looked: bool) -> float:
+        """Update v; return the weighted L1 error of the second marginals before, if looked at."""
+        room, gap = self.rooms[2], 0.0
+        if long or looked:
+            np.multiply(self.v, self.sums, out=room)
+            gap = _gap(room, b, self.weights) if looked else 0.0
+        if long:
+            np.divide(b, room, out=room)
+            _lengthen(room, self.v, self.rooms[3])
+        else:
+            np.divide(b, self.sums, out=self.v)
+        return gap
 
     def log_product(self) -> FloatArray:
         """Return the sum (H, W) of the weighted logarithms of the sums.
@@ -131,23 +157,31 @@ class _Block:
         """Whether all sums are normal numbers."""
         return bool(self.sums.min() >= TINY and self.sums.max() < np.inf)
 
-    def gap(self, b: FloatArray) -> float:
-        """Return the weighted L1 distance between the marginals of the plans and b."""
-        return _gap(self.v * self.sums, b, self.weights)
+
+def _lengthen(ratio: FloatArray, scaling: FloatArray, room: FloatArray) -> None:
+    """Multiply a scaling by ratio ** 1.75; roots are cheap, other powers are not."""
+    scaling *= ratio
+    np.sqrt(ratio, out=ratio)
+    np.sqrt(ratio, out=room)
+    ratio *= room
+    scaling *= ratio
 
 
 def _blocks(a: FloatArray, weights: FloatArray, H: int, W: int) -> list[_Block]:
     """Split measures (h, n, w) into blocks of at most CACHED numbers each; 512 measures at most."""
     h, n, w = a.shape
     size = min(n, 512, max(1, CACHED // (H * W)))
-    parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    return [
-        _Block(
-            np.ascontiguousarray(a[:, rows]), weights[rows], np.ones((H, rows.stop - rows.start, W)),
-            *(np.empty((rows_, rows.stop - rows.start, cols)) for rows_, cols in ((H, W), (h, w), (max(H, h), max(W, w)))),
-        )
-        for rows in parts
-    ]  # fmt: skip
+    rooms = [np.empty(size * numbers) for numbers in (h * w, h * w, H * W, H * W, max(H, h) * max(W, w))]
+    blocks = []
+    for start in range(0, n, size):
+        part = np.ascontiguousarray(a[:, start : start + size])
+        m = part.shape[1]
+        shaped = [room[: m * h * w].reshape(h, m, w) for room in rooms[:2]]
+        shaped += [room[: m * H * W].reshape(H, m, W) for room in rooms[2:4]]
+        u, (sums, v) = np.ones_like(part), np.ones((2, H, m, W))
+        blank = (part == 0).astype(np.float64)
+        blocks.append(_Block(part, blank, weights[start : start + size], sums, v, u, shaped, rooms[4]))
+    return blocks
 
 
 def log_domain(
