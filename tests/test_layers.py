@@ -24,7 +24,7 @@ EDGES = {
     "_persistence": {"_atomic", "_foreign", "_model_checks", "_model_types"},
     "_scales": set(),
     "_typing": set(),
-    "clustering": {"_estimator", "engine", "measures"},
+    "clustering": {"_estimator", "divergences", "engine", "inference", "measures"},
     "comparison": {
         "_atomic",
         "_estimator",
@@ -64,7 +64,7 @@ EDGES = {
     "features": {"_estimator", "_linalg", "core", "divergences", "ground", "kernels", "measures"},
     "files": {"_atomic", "_foreign", "core", "datasets", "measures"},
     "ground": {"_frozen", "core", "measures"},
-    "inference": {"_estimator", "_scales", "core", "divergences", "engine", "ground", "measures"},
+    "inference": {"_estimator", "_linalg", "_scales", "core", "divergences", "engine", "ground", "measures"},
     "inspection": {
         "_estimator",
         "_linalg",

@@ -20,7 +20,6 @@ NAMES = [
     "definiteness",
     "features",
     "estimators",
-    "inference",
     "clustering",
     "inference",
     "inspection",

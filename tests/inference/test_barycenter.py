@@ -59,7 +59,9 @@ def test_no_change_of_atoms_or_weights_on_the_line_is_better(divergence):
     least = objective(X, mean, divergence, weights, power)
     for size in (1e-4, 1e-2, 1.0):  # rounding aside
         moved = mean.points + size * rng.normal(size=mean.points.shape)
-        assert objective(X, Measures.from_samples([moved], [mean.weights]), divergence, weights, power) >= least * (1 - 1e-12)
+        assert objective(X, Measures.from_samples([moved], [mean.weights]), divergence, weights, power) >= least * (
+            1 - 1e-12
+        )
     for member in range(len(X)):
         assert objective(X, X[[member]], divergence, weights, power) >= least * (1 - 1e-12)
 

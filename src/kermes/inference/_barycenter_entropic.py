@@ -184,9 +184,7 @@ def _blocks(a: FloatArray, weights: FloatArray, H: int, W: int) -> list[_Block]:
     return blocks
 
 
-def log_domain(
-    axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int
-) -> State:
+def log_domain(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int) -> State:
     """Iterate the same on logarithms: any epsilon, for an exponential in every term of every sum."""
     rows, cols, own_rows, own_cols = axes
     H, n, W = len(rows), a.shape[1], len(cols)

@@ -34,7 +34,8 @@ def on_the_line(problem: Problem, order: float) -> tuple[Measures, BarycenterInf
     else:
         values = np.concatenate([center(Q, weights, order) for Q in _by_levels(X, levels, widths)])
     points, cells = np.unique(values, return_inverse=True)
-    return cloud(points[:, None], np.bincount(cells.ravel(), weights=widths)), EXACT
+    masses = np.bincount(cells.ravel(), weights=widths).astype(np.float64)
+    return cloud(points[:, None], masses), EXACT
 
 
 def jumps(X: Measures) -> FloatArray:

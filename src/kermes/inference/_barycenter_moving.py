@@ -33,7 +33,7 @@ def free_support(problem: Problem) -> tuple[Measures, BarycenterInfo]:
         new = np.zeros_like(x)
         for weight, (y, mass) in zip(problem.weights, clouds, strict=True):
             new += weight * (transport(masses, mass, cost(x, y)).plan @ y)
-        return new / masses[:, None]
+        return np.asarray(new / masses[:, None])
 
     x, info = _iterate(step, (points - centre) / length, masses, problem, max_iter=100)
     return cloud(centre + length * x, masses), info
