@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
 from kermes.divergences import _euclidean as euclidean_module
-from kermes.divergences import _mmd as mmd_module
+from kermes.divergences import _embeddings as embeddings
 from kermes.divergences import _wasserstein as wasserstein_module
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
@@ -42,8 +42,8 @@ def test_mmd_on_a_grid_equals_mmd_on_points():
     free = Measures.from_samples([m.points for m in X], [m.weights for m in X])
     for kernel in (ground.Gaussian(sigma=2.0), ground.Laplacian(0.3)):
         D = divergences.MMD(kernel)
-        assert isinstance(D.route(X, X), mmd_module._OnSupport)
-        assert isinstance(D.route(free, free), mmd_module._OnAtoms)
+        assert isinstance(D.route(X, X), embeddings.OnSupport)
+        assert isinstance(D.route(free, free), embeddings.OnAtoms)
         assert_allclose(
             pairwise(X, divergence=D, engine=ENGINE), pairwise(free, divergence=D, engine=ENGINE), atol=1e-8
         )

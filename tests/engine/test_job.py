@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences import Claims, Divergence, Tile
-from kermes.divergences._mmd import _OnAtoms
+from kermes.divergences._embeddings import OnAtoms
 from kermes.engine._job import Job
 from kermes.engine._tiling import Batch, Block
 from kermes.exceptions import InvalidParameterError, NumericalError
@@ -64,7 +64,9 @@ def test_a_negative_value_of_a_built_in_divergence_is_an_error_unless_it_is_roun
     clouds = Measures.from_samples([[0.0, 1.0], [0.5, 2.0]])
     for value, refused in ((-1e-3, True), (-1e-14, False)):
         monkeypatch.setattr(
-            _OnAtoms, "tile", lambda self, A, B, rows, cols, triangle, value=value: Tile(np.full((2, 2), value))
+            OnAtoms,
+            "tile",
+            lambda self, A, B, rows, cols, triangle, value=value: Tile(np.full((2, 2), value), error=np.zeros((2, 2))),
         )
         with pytest.raises(NumericalError, match=r"MMD.* is negative") if refused else contextlib.nullcontext():
             assert (pairwise(clouds, divergence=divergence, engine=Engine(memo=False)) == 0).all()

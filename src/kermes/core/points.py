@@ -68,14 +68,15 @@ def wrapped(a, b, period):
 
 @inline_core
 def sum_row(term, x, i, y, start, stop, period, out):
-    """out[j] = sum over the coordinates of term(x_i, y_(start + j), period)."""
+    """out[j] = sum over the coordinates of term(x_i, y_(start + j), period), two at a time."""
+    odd = x.shape[0] % 2
     for j in range(stop - start):
-        out[j] = 0.0
-    for k in range(x.shape[0]):
-        xk = x[k, i]
-        yk = y[k, start:stop]
+        out[j] = term(x[0, i], y[0, start + j], period) if odd else 0.0
+    for k in range(odd, x.shape[0], 2):
+        x0, x1 = x[k, i], x[k + 1, i]
+        y0, y1 = y[k, start:stop], y[k + 1, start:stop]
         for j in range(stop - start):
-            out[j] += term(xk, yk[j], period)
+            out[j] += term(x0, y0[j], period) + term(x1, y1[j], period)
 
 
 @tile_core

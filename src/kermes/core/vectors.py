@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
@@ -34,6 +36,32 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
     out -= 2.0 * (x @ y.T)
     refine(a, rows, b, cols, limit, out)
     return np.asarray(out)
+
+
+def form_tile(A: Any, rows: IndexArray, B: Any, cols: IndexArray) -> FloatArray:
+    """Return <w - v, K w - K v> for w = A.weights[rows[i]], v = B.weights[cols[j]] and their ``potentials`` K w, K v.
+
+    By one matrix product, from ``norms`` w'K w; what cancels is computed by differences.
+    """
+    out = A.norms[rows][:, None] + B.norms[cols][None]
+    limit = CANCELLED * out
+    out -= 2.0 * (A.weights[rows] @ B.potentials[cols].T)
+    refine_form(A.weights, A.potentials, rows, B.weights, B.potentials, cols, limit, out)
+    return np.asarray(out)
+
+
+@tile_core
+def refine_form(a, f, rows, b, g, cols, limit, out):
+    """Compute out[i, j] = <a_i - b_j, f_i - g_j> again wherever it is below limit[i, j]."""
+    for i in range(out.shape[0]):
+        x, u = a[rows[i]], f[rows[i]]
+        for j in range(out.shape[1]):
+            if out[i, j] < limit[i, j]:
+                y, v = b[cols[j]], g[cols[j]]
+                total = 0.0
+                for k in range(len(x)):
+                    total += (x[k] - y[k]) * (u[k] - v[k])
+                out[i, j] = total
 
 
 @tile_core

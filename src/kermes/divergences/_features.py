@@ -136,7 +136,7 @@ def feature_map(
     if len(points) > pool_size:
         pool = points[np.random.default_rng(0).choice(len(points), pool_size, replace=False)]
     for _ in range(ROUNDS):
-        features = _pivoted_cholesky(ground, pool, 0.5 * tolerance, largest)
+        features = pivoted_cholesky(ground, pool, 0.5 * tolerance, largest)
         if features is None:
             return None
         missed = points[features.rest(points) > tolerance] if pool is not points else points[:0]
@@ -146,14 +146,17 @@ def feature_map(
     return None
 
 
-def _pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float, largest: int) -> FeatureMap | None:
+def pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float, largest: int) -> FeatureMap | None:
     """Take as pivot the point that is approximated worst, until none is off by more than ``tolerance``."""
     rows = np.empty((min(largest, len(points)), len(points)))
     pivots: list[int] = []
     rest = ground.diagonal(points)
+    # log rest falls ever more slowly: after an eighth of the pivots an eighth of the way must be behind.
+    probe = largest // 8 if len(points) > largest else -1
+    hopeless = rest.max() * (tolerance / rest.max()) ** 0.125
     while (worst := int(np.argmax(rest))) >= 0 and rest[worst] > tolerance:
         k = len(pivots)
-        if k == len(rows):
+        if k == len(rows) or (k == probe and rest[worst] > hopeless):
             return None
         value = ground(points[[worst]], points)[0] - rows[:k, worst] @ rows[:k]
         rows[k] = value / np.sqrt(rest[worst])

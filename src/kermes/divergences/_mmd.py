@@ -3,109 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
-from ..ground import Linear, PointKernel, as_point_kernel
+from ..ground import Gaussian, Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource
-from ._base import Claims, Divergence, Route, Tile, batches, empty_tile, pair_sums
-from ._features import Features, exact_features
-from ._support import dense_rows
-
-if TYPE_CHECKING:
-    from ..core.mmd import Embedded
+from ._base import Claims, Divergence, Route
+from ._embeddings import (
+    ByAxes,
+    ByFeatures,
+    ByProducts,
+    Means,
+    OnAtoms,
+    OnSupport,
+    grid_of,
+    kernel_cost,
+    point_pairs,
+)
+from ._features import PREPARED_BYTES, exact_features, pivoted_cholesky, pooled_points
+from ._support import LARGEST_TABLE, CommonSupport, common_support
 
 __all__ = ["MMD"]
 
-#: Points of a shared support up to which its kernel matrix is factorised (0.3 s for 1000).
-LARGEST_SUPPORT = 1024
-#: Exact features up to which they are taken for their accuracy, however few the atoms are.
-FEW_FEATURES = 64
-#: Ratio of the largest and the smallest k(x, x) from which a common factor of the kernel matrix is not accurate enough.
+#: Monomials up to which they are taken, and those up to which they are taken however few the atoms are.
+MOST_MONOMIALS, FEW_MONOMIALS = 1024, 64
+#: Ratio of the largest and the smallest k(x, x) from which potentials of a shared support are not accurate enough.
 UNEVEN = 100.0
-
-
-class _Embeddings(Route):
-    """What the routes have in common: the cost of a pair."""
-
-    def work(self, X: Measures, Y: Measures) -> float:
-        """About four operations, and an exponential, for each pair of points."""
-        return 4.0 * _point_pairs(X, Y)
-
-
-class _Vectors(_Embeddings):
-    """Finite-dimensional embeddings, (n, r), whose distances are Euclidean."""
-
-    def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
-
-
-@dataclass(frozen=True, eq=False)
-class _Means(_Vectors):
-    """The means of exact features: of the coordinates, or of monomials."""
-
-    features: Features
-
-    def prepare(self, X: Measures) -> FloatArray:
-        return X.expectation(self.features(X.points))
-
-
-@dataclass(frozen=True, eq=False)
-class _OnSupport(_Vectors):
-    """Embeddings by a factor F of the kernel matrix K = F F' of a shared support."""
-
-    factor: FloatArray
-
-    @classmethod
-    def of(cls, ground: PointKernel, points: FloatArray) -> _OnSupport:
-        values, vectors = np.linalg.eigh(ground.table(points))
-        kept = values > values[-1] * np.finfo(float).eps
-        return cls(vectors[:, kept] * np.sqrt(values[kept]))
-
-    def prepare(self, X: Measures) -> FloatArray:
-        assert X.support is not None
-        return dense_rows(X, X.support.points, True) @ self.factor
-
-
-@dataclass(frozen=True, eq=False)
-class _OnAtoms(_Embeddings):
-    """Kernel values between all atoms; the squared norms of the embeddings are prepared."""
-
-    source: KernelSource
-
-    def prepare(self, X: Measures) -> Embedded:
-        from ..core import mmd
-
-        atoms, norms = self.source.atoms(X), np.empty(len(X))
-        for rows in batches(4.0 * X.sizes.astype(np.float64) ** 2):
-            mmd.norms(self.source.core, atoms, rows, norms)
-        return mmd.Embedded(atoms, norms)
-
-    def tile(self, A: Embedded, B: Embedded, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import mmd
-
-        out = empty_tile(rows, cols)
-        mmd.tile(self.source.core, A, rows, B, cols, triangle, out)
-        return Tile(out)
-
-    def rounding(self, A: Embedded, B: Embedded, rows: IndexArray, cols: IndexArray) -> FloatArray:
-        """A part of the norms, whose differences values are."""
-        return 1e-12 * pair_sums(A.norms, B.norms, rows, cols)
-
-
-def _even(ground: PointKernel, points: FloatArray) -> bool:
-    """Return whether no point has so large a k(x, x) that rounding of its values would swamp those of others."""
-    diagonal = ground.diagonal(points)
-    return bool(diagonal.max() <= UNEVEN * diagonal.min())
-
-
-def _point_pairs(X: Measures, Y: Measures) -> float:
-    return float(X.sizes.mean() * Y.sizes.mean())
+#: Points among which pivots are looked for, and how many features are worth it.
+POOL, MOST_FEATURES, FEWEST_FEATURES = 2048, 1024, 16
+#: Dimensions, and range of a coordinate in units of gamma^-1/2, up to which features are products over the axes.
+MOST_AXES, LONGEST = 3, 1000.0
+#: Largest residual of a pivoted Cholesky factor on those points, in units of k(x, x).
+FEATURE_ERROR = 5e-15
+#: Operations in which features are found, at least.
+SETUP = 1e7
+#: Operations for each coordinate of an atom in which equal points are found.
+SEARCH = 1000.0
+#: Dimensions from which squared distances are a matrix product, if gamma |x - c|^2 stays below FLAT: it is rounding
+#: times that.
+WIDE, FLAT = 24, 16.0
 
 
 @dataclass(frozen=True)
@@ -127,10 +64,17 @@ class MMD(Divergence):
     -----
     *Returned*: d. *Metric*: for a characteristic kernel (Gaussian, Laplacian); otherwise a
     pseudometric. *Negative type*: d^2 is conditionally negative definite (a Hilbert space norm).
-    *Cost*: :math:`O(n_i n_j)` per pair; :math:`O(r)` for the linear kernel and for a polynomial one of r monomials,
-    whose values are exact up to 1e-15 of the embedding norm; and :math:`O(m)` on a shared support of m points, where
-    the kernel matrix is factorised once. *Accuracy*: elsewhere :math:`d^2` to 1e-14 of the squared norms of the
-    embeddings, so that distances below 1e-7 of them are rounding.
+    *Cost*: :math:`O(r)` per pair for the linear kernel and for a polynomial one of r monomials, whose values are exact
+    up to 1e-15 of the embedding norm; :math:`O(r)` for a Gaussian of low numerical rank r on the points at hand (some
+    hundred in the plane, if sigma is not far below the spread), by a pivoted Cholesky factor of its values;
+    :math:`O(m)` on a shared support of m points; elsewhere :math:`O(n_i n_j)`, as matrix products in many dimensions.
+    The cheapest for the collection is taken. For clouds of 100,000 points and more where none of the first three
+    applies, take :class:`~kermes.features.RandomFourierFeatures` and their Euclidean distance.
+
+    *Accuracy*: :math:`d^2` to 1e-14 of the squared norms of the embeddings, so that distances below 1e-7 of them are
+    rounding; features add :math:`(e_i + e_j)^2`, with :math:`e_i^2` the part of the squared norm that they miss, at
+    most 2e-14 k(x, x). ``pairwise(..., return_info=True)`` returns both in ``info.error``, for point kernels other than
+    the linear and polynomial ones.
 
     Examples
     --------
@@ -150,17 +94,89 @@ class MMD(Divergence):
         """A Hilbert norm; a metric when the kernel is characteristic."""
         return Claims(self.ground.characteristic, 2.0, "a Hilbert space norm (Schoenberg)")
 
+    @property
+    def estimates_error(self) -> bool:
+        """Whether embeddings may miss something: not those by the coordinates and their monomials."""
+        return not isinstance(self.ground, (Linear, Polynomial))
+
     def route(self, X: Measures, Y: Measures) -> Route:
-        """Return embeddings of finite dimension where they are cheaper than kernel values between atoms."""
+        """Return the cheapest for all pairs: by vectors, by a shared support, or by kernel values between atoms."""
         linear = isinstance(self.ground, Linear)
-        most = np.inf if linear else min(LARGEST_SUPPORT, max(FEW_FEATURES, _point_pairs(X, Y)))
-        features = exact_features(self.ground, X.dim, most)
-        if features is not None:
-            return _Means(features)
-        if X.shares_support(Y):
-            assert X.support is not None
-            m = len(X.support.points)
-            # m differences against n_i n_j kernel values per pair; the factorisation costs about m^3.
-            if m <= min(LARGEST_SUPPORT, _point_pairs(X, Y)) and _even(self.ground, X.support.points):
-                return _OnSupport.of(self.ground, X.support.points)
-        return _OnAtoms(KernelSource.of(self.ground, X, Y))
+        most = np.inf if linear else min(MOST_MONOMIALS, max(FEW_MONOMIALS, point_pairs(X, Y)))
+        monomials = exact_features(self.ground, X.dim, most)
+        if monomials is not None:
+            return Means(monomials)
+        n_pairs = len(X) * len(Y) * (0.5 if X is Y else 1.0)
+        atoms = kernel_cost(X.dim) * point_pairs(X, Y) * n_pairs
+        common, support = self._support(X, Y, n_pairs, atoms)
+        if isinstance(self.ground, Gaussian):
+            budget = 0.5 * min(atoms, support)
+            low_rank = self._by_axes(X, Y, n_pairs, budget) or self._by_features(X, Y, n_pairs, budget)
+            if low_rank is not None:
+                return low_rank
+        if common is not None and support < atoms:
+            return OnSupport.of(self.ground, X, common)
+        return self._by_atoms(X, Y)
+
+    def _support(self, X: Measures, Y: Measures, n_pairs: float, atoms: float) -> tuple[CommonSupport | None, float]:
+        """Return the support that all share, if it suits, and the operations of all pairs by potentials on it.
+
+        Clouds that share no support may still share their points, as documents do their words: these are looked for
+        where that costs a small part of ``atoms``, the operations without a support.
+        """
+        n_atoms = len(X.points) + (0 if X is Y else len(Y.points))
+        if isinstance(self.ground, Polynomial) or (not X.shares_support(Y) and SEARCH * n_atoms * X.dim > atoms):
+            return None, np.inf
+        common = common_support(X, Y)
+        m, n = len(common.points), len(X) + (0 if X is Y else len(Y))
+        grid = grid_of(self.ground, X) if common.given else None
+        if 16 * n * m > PREPARED_BYTES or (
+            grid is None and (m > LARGEST_TABLE or not _even(self.ground, common.points))
+        ):
+            return None, np.inf
+        if grid is not None and grid.shape is not None:
+            return common, m * (0.5 * n_pairs + 0.3 * n * sum(grid.shape))
+        return common, m * (0.5 * n_pairs + 0.3 * n * m + kernel_cost(X.dim) * m)
+
+    def _by_axes(self, X: Measures, Y: Measures, n_pairs: float, budget: float) -> ByAxes | None:
+        """Return products of features of each coordinate, if all pairs then take less than ``budget`` operations."""
+        rate = np.sqrt(self.ground.params[0])
+        low, high = (end([end(Z.points, axis=0) for Z in (X, Y)], axis=0) for end in (np.min, np.max))
+        spans = rate * (high - low)
+        if X.dim > MOST_AXES or not spans.max() <= LONGEST:
+            return None
+        rank = float(np.prod(12.0 + 3.5 * spans))  # a little above those found
+        n_atoms = float(X.sizes.sum() + (0 if X is Y else Y.sizes.sum()))
+        if SETUP + 0.3 * rank * (n_pairs + n_atoms) > budget or 8.0 * rank * (len(X) + len(Y)) > PREPARED_BYTES:
+            return None
+        counts = (64 + 16 * spans).astype(np.int64)
+        grids = [np.linspace(low[k], high[k], counts[k])[:, None] for k in range(X.dim)]
+        axes = [pivoted_cholesky(self.ground, grid, FEATURE_ERROR, len(grid)) for grid in grids]
+        return ByAxes(tuple(axis for axis in axes if axis is not None))
+
+    def _by_features(self, X: Measures, Y: Measures, n_pairs: float, budget: float) -> ByFeatures | None:
+        """Return features in any dimension if so few are enough that all pairs take less than ``budget`` operations."""
+        n_atoms = float(X.sizes.sum() + (0 if X is Y else Y.sizes.sum()))
+        own = kernel_cost(X.dim) * float((X.sizes**2).mean()) * len(X)  # the norms, which tell what features miss
+        largest = min(MOST_FEATURES, (budget - SETUP - own) / (0.3 * n_pairs + kernel_cost(X.dim) * n_atoms))
+        largest = int(min(largest, np.sqrt(0.4 * budget / POOL)))  # a trial in vain costs a fifth at most
+        if largest < FEWEST_FEATURES:
+            return None
+        points = pooled_points(X, Y)
+        if len(points) > POOL:
+            points = points[np.random.default_rng(0).choice(len(points), POOL, replace=False)]
+        features = pivoted_cholesky(self.ground, points, FEATURE_ERROR, largest)
+        return None if features is None else ByFeatures(KernelSource(self.ground), features)
+
+    def _by_atoms(self, X: Measures, Y: Measures) -> Route:
+        if isinstance(self.ground, Gaussian) and X.dim >= WIDE and point_pairs(X, Y) >= WIDE**2:
+            gamma, centre = float(self.ground.params[0]), X.points.mean(axis=0)
+            if gamma * max(((Z.points - centre) ** 2).sum(axis=1).max() for Z in (X, Y)) <= FLAT:
+                return ByProducts(gamma, centre)
+        return OnAtoms(KernelSource.of(self.ground, X, Y), self.estimates_error)
+
+
+def _even(ground: PointKernel, points: np.ndarray) -> bool:
+    """Return whether no point has so large a k(x, x) that rounding of its values would swamp those of others."""
+    diagonal = ground.diagonal(points)
+    return bool(diagonal.max() <= UNEVEN * diagonal.min())

@@ -1,0 +1,370 @@
+"""Routes to the distances of mean embeddings: by vectors, by potentials on a shared support, or by all atoms.
+
+Estimated errors: ``doubts[i]`` is the root of the error of <mu_i, mu_i>, and a pair is off by at most the square of the
+sum of two (Cauchy and Schwarz: errors are inner products of what the embeddings miss).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._typing import FloatArray, IndexArray
+from ..core import ragged
+from ..ground import Gaussian, Laplacian, PointKernel
+from ..measures import Measures
+from ._atoms import KernelSource
+from ._base import Route, Tile, batches, empty_tile, pair_sums
+from ._features import FeatureMap, Features
+from ._support import CommonSupport, dense_rows
+
+if TYPE_CHECKING:
+    from ..core.mmd import Embedded
+    from ..measures._packed import Support
+
+#: Rounding of squared distances, relative to the squared norms of the embeddings.
+ROUNDING = 1e-14
+#: What features may miss of a squared norm, in units of k(x, x); the pairs of other measures are left to their atoms.
+MISSED = 2e-14
+#: Atoms up to which the squared norm of a measure is a sum over all their pairs.
+LONG = 4096
+#: Atoms whose inner products are one matrix product.
+CHUNK = 1024
+
+
+class Prepared(NamedTuple):
+    """Measures as a route takes them, and ``doubts`` (n,); None for embeddings that are exact up to rounding."""
+
+    core: Any
+    doubts: FloatArray | None
+
+    @classmethod
+    def rounded(cls, core: Any, norms: FloatArray) -> Prepared:
+        """Return measures of which rounding alone is in doubt."""
+        return cls(core, np.sqrt(ROUNDING * np.abs(norms)))
+
+
+def _errors(A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> FloatArray | None:
+    if A.doubts is None or B.doubts is None:
+        return None
+    return pair_sums(A.doubts, B.doubts, rows, cols) ** 2
+
+
+class _Embeddings(Route):
+    """What routes have in common that subtract inner products."""
+
+    def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray:
+        """A part of the norms, whose differences values are."""
+        return 1e-12 * pair_sums(A.core.norms, B.core.norms, rows, cols)
+
+
+@dataclass(frozen=True, eq=False)
+class Means(Route):
+    """The means of exact features: of the coordinates, or of monomials."""
+
+    features: Features
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return the mean features (n, r)."""
+        return Prepared(X.expectation(self.features(X.points)), None)
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the squared distances of the means."""
+        from ..core import vectors
+
+        return Tile(vectors.squared_tile(A.core, rows, B.core, cols, triangle))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return an operation for each feature."""
+        return float(self.features.rank)
+
+
+class Vectors(NamedTuple):
+    """Embeddings (n, r)."""
+
+    vectors: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ByAxes(Route):
+    r"""Explicit features of a Gaussian in few dimensions: products of features of each coordinate.
+
+    :math:`k(x, y) = \prod_l k(x_l, y_l)`, and each factor has a low rank on the range of its coordinate: ``axes`` are
+    pivoted Cholesky factors on a fine grid of it. The features of a point miss at most the sum of what those of its
+    coordinates do, which is the estimated error.
+    """
+
+    axes: tuple[FeatureMap, ...]
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return prod(axis.rank for axis in self.axes)
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return the mean features, some thousand atoms at a time."""
+        vectors, rest = np.empty((len(X), self.rank)), np.empty(len(X))
+        weights, offsets = X.probabilities, X.offsets
+        for rows in batches(X.sizes.astype(np.float64), CHUNK):
+            first = offsets[rows[0]]
+            points = X.points[first : offsets[rows[-1] + 1]]
+            values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
+            missed = sum(np.maximum(1.0 - (value**2).sum(axis=1), 0.0) for value in values)
+            for i in rows:
+                part = slice(offsets[i] - first, offsets[i + 1] - first)
+                w = weights[offsets[i] : offsets[i + 1]]
+                vectors[i] = _mean_product(w, [value[part] for value in values])
+                rest[i] = (w @ np.sqrt(missed[part])) ** 2
+        norms = np.einsum("ik,ik->i", vectors, vectors)
+        return Prepared(Vectors(vectors), np.sqrt(rest + ROUNDING * norms))
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the squared distances of the vectors."""
+        from ..core import vectors
+
+        values = vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
+        return Tile(values, error=_errors(A, B, rows, cols))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return an operation for each feature."""
+        return float(self.rank)
+
+
+def _mean_product(w: FloatArray, factors: list[FloatArray]) -> FloatArray:
+    """Return sum_j w_j f_1(x_j) x f_2(x_j) x ... for factors (n, r_l), flat."""
+    first, *others = factors
+    rest = np.ones((len(w), 1))
+    for other in others:
+        rest = (rest[:, :, None] * other[:, None, :]).reshape(len(w), -1)
+    return np.asarray((w[:, None] * first).T @ rest).ravel()
+
+
+class LowRank(NamedTuple):
+    """Embeddings (n, r) by features; the measures that these ``missed``, with atoms and norms for their pairs."""
+
+    vectors: FloatArray
+    missed: Any
+    whole: Embedded
+
+
+@dataclass(frozen=True, eq=False)
+class ByFeatures(Route):
+    r"""Explicit features of a Gaussian of low numerical rank: :math:`F(\mu) = L^{-1} \int k(\mathrm{pivots}, x) d\mu`.
+
+    The embedding loses :math:`\langle \mu, \mu \rangle - |F(\mu)|^2 \geq 0`, which is computed for each measure: it is
+    the estimated error. Where it is no rounding the pairs are computed from their atoms, so that they do not depend on
+    the points that pivots were taken from.
+    """
+
+    source: KernelSource
+    features: FeatureMap
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return the embeddings, and what they miss."""
+        from ..core import mmd
+
+        atoms, norms = self.source.atoms(X), np.empty(len(X))
+        vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
+        pivots, code, params = (
+            np.array(self.features.pivots.T, order="C"),
+            self.source.core.code,
+            self.source.core.params,
+        )
+        for rows in batches(8.0 * self.features.rank * X.sizes.astype(np.float64)):
+            mmd.against(code, params, atoms, rows, pivots, vectors)
+        vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
+        squares = np.einsum("ik,ik->i", vectors, vectors)
+        short = X.sizes <= LONG
+        _fill_norms(self.source, atoms, np.flatnonzero(short), norms)
+        rest[short] = norms[short] - squares[short]
+        for i in np.flatnonzero(~short):  # bounded point by point: n^2 kernel values would take too long
+            own = slice(X.offsets[i], X.offsets[i + 1])
+            rest[i] = (X.probabilities[own] @ np.sqrt(np.maximum(self.features.rest(X.points[own]), 0.0))) ** 2
+            norms[i] = squares[i] + rest[i]
+        doubts = np.sqrt(np.maximum(rest, 0.0) + ROUNDING * norms)
+        return Prepared(LowRank(vectors, ~(rest <= MISSED), mmd.Embedded(atoms, norms)), doubts)
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the squared distances of the vectors; of what they missed, those of the atoms."""
+        from ..core import mmd, vectors
+
+        out = vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
+        left, right = A.core.missed[rows], B.core.missed[cols]
+        if left.any() or right.any():
+            mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
+        return Tile(out, error=_errors(A, B, rows, cols))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return an operation for each feature."""
+        return float(self.features.rank)
+
+
+class Smoothed(NamedTuple):
+    """Weights w (n, m) on a shared support, potentials K w, and squared norms w'K w."""
+
+    weights: FloatArray
+    potentials: FloatArray
+    norms: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class OnSupport(_Embeddings):
+    """Potentials of the kernel matrix K of a shared support: d^2 = <w - v, K w - K v>, without a factor of K.
+
+    On the pixels of a grid the kernels of ``axes`` are enough if their products are K.
+    """
+
+    common: CommonSupport
+    axes: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, ground: PointKernel, X: Measures, common: CommonSupport) -> OnSupport:
+        """Tabulate the kernel of both axes of a grid, or between all points."""
+        grid = grid_of(ground, X) if common.given else None
+        if grid is None:
+            return cls(common, (ground.table(common.points),))
+        assert grid.shape is not None
+        return cls(common, tuple(ground(grid.spacing * np.arange(float(side))) for side in grid.shape))
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return weights and potentials."""
+        weights = dense_rows(X, *self.common)
+        first, *second = self.axes
+        if second:
+            images = weights.reshape(len(X), len(first), -1)
+            potentials = (first @ images @ second[0]).reshape(weights.shape)
+        else:
+            potentials = weights @ first
+        norms = np.einsum("ik,ik->i", weights, potentials)
+        return Prepared.rounded(Smoothed(weights, potentials, norms), norms)
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return <w - v, K w - K v>."""
+        from ..core import vectors
+
+        return Tile(vectors.form_tile(A.core, rows, B.core, cols), error=_errors(A, B, rows, cols))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return an operation for each point of the support."""
+        return float(prod(len(axis) for axis in self.axes))
+
+
+def grid_of(ground: PointKernel, X: Measures) -> Support | None:
+    """Return the support if it is a grid on which the point kernel is a product over the axes."""
+    separates = isinstance(ground, (Gaussian, Laplacian)) and X.support is not None and X.support.shape is not None
+    return X.support if separates else None
+
+
+@dataclass(frozen=True, eq=False)
+class OnAtoms(_Embeddings):
+    """Kernel values between all atoms; the squared norms of the embeddings are prepared."""
+
+    source: KernelSource
+    estimates: bool = True
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return the atoms and the squared norms."""
+        from ..core import mmd
+
+        atoms, norms = self.source.atoms(X), np.empty(len(X))
+        _fill_norms(self.source, atoms, np.arange(len(X)), norms)
+        whole = mmd.Embedded(atoms, norms)
+        return Prepared.rounded(whole, norms) if self.estimates else Prepared(whole, None)
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
+        from ..core import mmd
+
+        out, every = empty_tile(rows, cols), np.ones(len(rows), dtype=np.bool_)
+        mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, every, np.ones(len(cols), dtype=np.bool_), out)
+        return Tile(out, error=_errors(A, B, rows, cols))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return some operations, and those of an exponential, for each pair of points."""
+        return 0.5 * kernel_cost(X.dim) * point_pairs(X, Y)
+
+
+class Centred(NamedTuple):
+    """Points (N, d) less a common centre, their squared norms, weights and offsets; squared norms of embeddings."""
+
+    points: FloatArray
+    squares: FloatArray
+    weights: FloatArray
+    offsets: IndexArray
+    norms: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ByProducts(_Embeddings):
+    """A Gaussian of points in many dimensions, whose squared distances are sums of norms and a matrix product.
+
+    What cancels in them is 1e-16 of gamma (|x - c|^2 + |y - c|^2), which the choice of this route keeps small.
+    """
+
+    gamma: float
+    centre: FloatArray
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return centred points."""
+        points = X.points - self.centre
+        squares = np.einsum("ik,ik->i", points, points)
+        side = Centred(points, squares, X.probabilities, np.array(X.offsets), np.empty(len(X)))
+        for i in range(len(X)):
+            self._cross(side, i, side, np.array([i]), side.norms[i : i + 1])
+        return Prepared.rounded(side, side.norms)
+
+    def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
+        out = pair_sums(A.core.norms, B.core.norms, rows, cols)
+        sizes = np.diff(B.core.offsets)[cols]
+        for part in batches(sizes.astype(np.float64), CHUNK):
+            for i, row in enumerate(rows):
+                wanted = part[part > i] if triangle else part
+                if len(wanted):
+                    cross = np.empty(len(wanted))
+                    self._cross(A.core, int(row), B.core, cols[wanted], cross)
+                    out[i, wanted] -= 2.0 * cross
+        return Tile(out, error=_errors(A, B, rows, cols))
+
+    def _cross(self, A: Centred, row: int, B: Centred, cols: IndexArray, out: FloatArray) -> None:
+        """Fill out[j] = <mu, nu_j>: one matrix product for all atoms of ``cols``."""
+        from ..core import mmd
+
+        own = slice(A.offsets[row], A.offsets[row + 1])
+        sizes = np.diff(B.offsets)[cols]
+        if (np.diff(cols) == 1).all():
+            others: Any = slice(B.offsets[cols[0]], B.offsets[cols[-1] + 1])
+        else:
+            others = np.concatenate([np.arange(B.offsets[j], B.offsets[j + 1]) for j in cols])
+        products = A.points[own] @ B.points[others].T
+        mmd.gaussian_sums(
+            self.gamma, products, A.squares[own], A.weights[own], B.squares[others], B.weights[others],
+            ragged.offsets_of(sizes), out,
+        )  # fmt: skip
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """Return the operations of a matrix product, and an exponential for each pair of points."""
+        return (4.0 + 0.1 * X.dim) * point_pairs(X, Y)
+
+
+def _fill_norms(source: KernelSource, atoms: Any, rows: IndexArray, out: FloatArray) -> None:
+    """Fill out[i] = <mu_i, mu_i> for i in rows, so that an interrupt is heard between some of them."""
+    from ..core import mmd
+
+    if len(rows):
+        for part in batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2):
+            mmd.norms(source.core, atoms, rows[part], out)
+
+
+def point_pairs(X: Measures, Y: Measures) -> float:
+    """Return the number of pairs of points in a pair of measures."""
+    return float(X.sizes.mean() * Y.sizes.mean())
+
+
+def kernel_cost(dim: int) -> float:
+    """Return the operations of a kernel value."""
+    return 8.0 + 0.7 * dim
