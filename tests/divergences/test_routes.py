@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
-from kermes.divergences import _euclidean as euclidean_module
 from kermes.divergences import _embeddings as embeddings
+from kermes.divergences import _euclidean as euclidean_module
 from kermes.divergences import _wasserstein as wasserstein_module
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
