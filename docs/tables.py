@@ -1,8 +1,8 @@
 """Write the tables of pages from recorded results, so that a page cannot say more than was run.
 
-The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE`` without
-its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks --record``
-wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row.
+The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE``
+without its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks
+--record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row.
 """
 
 import json

@@ -74,8 +74,9 @@ class Sinkhorn(Divergence):
 
     *Accuracy*: the value is corrected for the marginal error left by the dual potentials. What remains is quadratic in
     ``tol`` for the regularised and debiased values, and linear, epsilon times the change of the entropy, for the
-    transport value: 0.03 % of the converged one at most at ``tol=1e-3`` on MNIST, a hundredth of that at 1e-5. One marginal is exact and the other is not, so the distances from x to y and from y
-    to x differ by as much, and less than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
+    transport value: 0.03 % of the converged one at most at ``tol=1e-3`` on MNIST, a hundredth of that at 1e-5. One
+    marginal is exact and the other is not, so the distances from x to y and from y to x differ by as much, and less
+    than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
     where it is below some ``10 * tol * epsilon`` the pair is solved more closely, down to an absolute error of about
     1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
     atoms hardly exchange mass. Rounding adds about 1e-16 of the largest cost between the two measures, and of
