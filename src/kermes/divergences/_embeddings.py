@@ -11,7 +11,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
@@ -165,6 +164,8 @@ class ByFeatures(Route):
 
     def prepare(self, X: Measures) -> Prepared:
         """Return the embeddings, and what they miss."""
+        from scipy.linalg import solve_triangular
+
         from ..core import mmd
 
         atoms, norms = self.source.atoms(X), np.empty(len(X))
