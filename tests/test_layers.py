@@ -36,6 +36,7 @@ EDGES = {
         "divergences",
         "engine",
         "estimators",
+        "features",
         "ground",
         "inspection",
         "kernels",

@@ -18,11 +18,15 @@ from .engine import pairwise
 from .exceptions import InvalidParameterError, UnsuitableDataError
 from .kernels import Exponential
 from .kernels._base import takes_measures
+from .kernels._columns import columns_of
 from .measures import Measure, Measures, as_measures
 from .measures._convert import holds_measures
+from .measures._mixed import Mixed
 
 #: Measures, or rows of a precomputed Gram matrix.
 Samples: TypeAlias = Measures | FloatArray
+#: Also measures beside numbers, where kernels are on columns.
+KernelSamples: TypeAlias = Samples | Mixed
 
 
 class MeasureEstimator(HoldsFrozen, BaseEstimator):
@@ -47,19 +51,26 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             f"`divergence` must be a divergence such as divergences.Wasserstein(p=2), {others}; got {given!r}.{remedy}"
         )
 
-    def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Any, AnyArray]:
-        """Return checked training samples and targets."""
+    def _read_labelled(
+        self, X: Any, y: Any, *, numeric: bool, reset: bool = True, several: bool = False
+    ) -> tuple[Any, AnyArray]:
+        """Return checked training samples and targets; ``several`` allows a column of targets for each output."""
         if not holds_measures(X):
-            array, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
+            options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
+            array, y = validate_data(self, X, y, reset=reset, **options)
             return as_measures(array), y
+        measures = as_measures(X)
+        return self._remember_dim(measures, reset), self._read_targets(y, measures, numeric, several)
+
+    def _read_targets(self, y: Any, samples: Any, numeric: bool, several: bool) -> AnyArray:
+        """Return checked targets of samples that scikit-learn does not check."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        y = np.asarray(y) if several and np.ndim(y) == 2 else column_or_1d(y, warn=True)
         if numeric:
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        measures = as_measures(X)
-        check_consistent_length(measures, y)
-        return self._remember_dim(measures, reset), y
+        check_consistent_length(samples, y)
+        return np.asarray(y)
 
     def _remember_dim(self, measures: Measures, reset: bool, name: str = "X") -> Measures:
         """Set or check the dimension of the points: n Dirac masses are n rows of ``dim`` features."""
@@ -91,22 +102,37 @@ class KernelEstimator(MeasureEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str)
 
-    def _read(self, X: Any, *, reset: bool, name: str = "X") -> Samples:
+    def _read(self, X: Any, *, reset: bool, name: str = "X") -> KernelSamples:
         """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
         self._check_kernel()
+        columns = columns_of(self.kernel)
+        if columns is not None:
+            return self._remember_columns(columns.read(X), reset)
         if not self._precomputed or isinstance(X, Measure):
             return self._read_measures(X, reset=reset, name=name)
         rows = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_symmetric(rows, "X") if reset else rows
 
-    def _read_labelled(self, X: Any, y: Any, *, numeric: bool, reset: bool = True) -> tuple[Samples, AnyArray]:
+    def _read_labelled(
+        self, X: Any, y: Any, *, numeric: bool, reset: bool = True, several: bool = False
+    ) -> tuple[KernelSamples, AnyArray]:
         self._check_kernel()
+        columns = columns_of(self.kernel)
+        if columns is not None:
+            samples = self._remember_columns(columns.read(X), reset)
+            return samples, self._read_targets(y, samples, numeric, several)
         if not self._precomputed:
-            return super()._read_labelled(X, y, numeric=numeric, reset=reset)
-        K, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=numeric)
+            return super()._read_labelled(X, y, numeric=numeric, reset=reset, several=several)
+        options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
+        K, y = validate_data(self, X, y, reset=reset, **options)
         return as_symmetric(K, "X"), y
 
-    def _bind(self, samples: Samples, support: IndexArray) -> None:
+    def _remember_columns(self, samples: Mixed, reset: bool) -> Mixed:
+        if reset:
+            self.n_features_in_ = len(samples.columns)
+        return samples
+
+    def _bind(self, samples: KernelSamples, support: IndexArray) -> None:
         """Resolve the kernel and keep the training samples ``support``."""
         self.support_ = support
         self.X_fit_ = select(samples, support)
@@ -117,7 +143,7 @@ class KernelEstimator(MeasureEstimator):
         """Return the Gram matrix of the kept training samples."""
         return np.asarray(self.X_fit_ if self._precomputed else self.kernel_(self.X_fit_))
 
-    def _gram(self, samples: Samples) -> FloatArray:
+    def _gram(self, samples: KernelSamples) -> FloatArray:
         """Return the kernel between new samples and the kept training samples."""
         if self._precomputed:
             return np.asarray(samples)[:, self.support_]
@@ -137,9 +163,9 @@ class KernelEstimator(MeasureEstimator):
         return tags
 
 
-def select(samples: Samples, rows: IndexArray) -> Samples:
+def select(samples: KernelSamples, rows: IndexArray) -> KernelSamples:
     """Return the samples ``rows``: a view of measures, rows and columns of a Gram matrix."""
-    return samples[rows] if isinstance(samples, Measures) else samples[np.ix_(rows, rows)]
+    return samples[rows] if isinstance(samples, (Measures, Mixed)) else samples[np.ix_(rows, rows)]
 
 
 def default_divergence() -> SlicedWasserstein:

@@ -35,6 +35,7 @@ PARTS = {
     "kermes.comparison.Fitted": "kermes.comparison._search",
     "kermes.comparison.Learner": "kermes.comparison._learners",
     "kermes.comparison.Setting": "kermes.comparison._search",
+    "kermes.comparison.WithCovariates": "kermes.comparison._covariates",
     "kermes.comparison.Trial": "kermes.comparison._candidate",
     "kermes.definiteness.Spectrum": "kermes.definiteness",
     "kermes.divergences.Family": "kermes.divergences",
@@ -45,6 +46,8 @@ PARTS = {
     "kermes.estimators.careful_l_bfgs": "kermes.estimators._measure_gp",  # an optimiser: a function of numbers
     "kermes.kernels.Bumps": "kermes.kernels",
     "kermes.measures.Measure": "kermes.measures",
+    "kermes.measures.Mixed": "kermes.measures._mixed",
+    "kermes.measures.MixedSample": "kermes.measures._mixed",
     "kermes.measures.Packed": "kermes.measures._packed",
     "kermes.measures.Support": "kermes.measures",
 }

@@ -209,10 +209,14 @@ def line(n):
     return Measures.from_histograms(np.column_stack([a, 1 - a]), [0.0, 1.0]), np.sin(6 * a)
 
 
-def test_measures_need_a_kernel():
-    X = Measures.from_samples([[0.0], [1.0], [4.0]])
-    with pytest.raises(InvalidParameterError, match=r"`kernel` .*ConstantKernel\(\) \* kernels.Exponential"):
-        MeasureGPRegressor().fit(X, [0.0, 1.0, 2.0])
+def test_measures_have_a_default_kernel_at_the_median_distance():
+    rng = np.random.default_rng(0)
+    shifts = rng.normal(size=30)
+    X = Measures.from_samples([rng.normal(s, 0.3, (5, 2)) for s in shifts])
+    model = MeasureGPRegressor().fit(X[:20], shifts[:20])
+    assert model.kernel is None
+    assert isinstance(model.kernel_.k1.k2.divergence, divergences.SlicedWasserstein)
+    assert model.score(X[20:], shifts[20:]) > 0.9
     points = [[0.0], [1.0], [4.0]]  # scikit-learn's default
     assert MeasureGPRegressor().fit(points, [0.0, 1.0, 2.0]).predict(points).shape == (3,)
 

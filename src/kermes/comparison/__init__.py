@@ -4,7 +4,7 @@ The way of one call::
 
     compare(X, y)
       -> labels, task, folds, score                       _folds     outer folds, each with inner splits of its rows
-      -> candidates, given or for these data              _auto, _candidate
+      -> candidates, given or for these data              _auto, _candidate; beside covariates: _covariates
       -> trials: sources, learner, values to try          _candidate, _learners
       -> for each trial, the cheapest first on a budget   _compare, _budget
            views of X: the measures, or a matrix for each source, every pair once; with a preprocessing for each

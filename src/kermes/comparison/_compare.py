@@ -20,6 +20,7 @@ from ..measures import Measures, as_measures
 from ._auto import auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Trial, as_trial
+from ._covariates import with_covariates
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
 from ._result import Comparison, ComparisonInterrupted, Row
 from ._search import (
@@ -61,6 +62,7 @@ def compare(
     inner_cv: int = 3,
     groups: Any = None,
     preprocessing: Any = None,
+    covariates: Any = None,
 ) -> Comparison:
     r"""Compare kernels and distances on labelled measures by nested cross-validation.
 
@@ -97,6 +99,10 @@ def compare(
         First step of all candidates that have none of their own: from measures to measures, such as
         ``MapPoints(StandardScaler())``. It is fitted to each training set, those of the searches within included, so
         that distances are computed for each fold and for each fold of its search: about three times as many.
+    covariates : data frame, optional
+        What else is known of each measure (age, sex, batch), a row for each. Adds three candidates, a linear model
+        each: 'covariates alone', 'measures alone, linear' (features of the sliced Wasserstein kernel) and 'measures and
+        covariates'. The latter predicts for a frame with the column 'measures' and those of the covariates.
 
     Returns
     -------
@@ -136,6 +142,8 @@ def compare(
     array([2])
     """
     measures = as_measures(X)
+    if covariates is not None:
+        measures = Measures(measures._packed)  # whose rows are those of the covariates
     target, task = read_target(y, len(measures), task)
     seed = integer(random_state, "random_state", low=0)
     if engine is not None and not isinstance(engine, Engine):
@@ -148,7 +156,10 @@ def compare(
     if score.name == "r2" and min(len(fold.test) for fold in folds) < 2:
         raise InvalidParameterError("R^2 needs two samples in every test fold; use scoring='neg_mean_absolute_error'.")
     engine = Engine(progress=progress) if engine is None else engine
-    trials = _trials(_listed(candidates, measures, target, task, seed, preprocessing), task, engine)
+    listed = _listed(candidates, measures, target, task, seed, preprocessing)
+    if covariates is not None:
+        listed += with_covariates(covariates, measures, task, preprocessing)
+    trials = _trials(listed, task, engine)
     run = _Run(measures, target, folds, score, seed, engine, progress, clock, trials)
     empty = Comparison(
         (), measures, target, task, score.name, tuple(folds), engine, seed, inner_cv, grouped, finished=False

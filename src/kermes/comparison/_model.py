@@ -15,13 +15,13 @@ from .._estimator import MeasureEstimator
 from .._typing import FloatArray
 from ..engine import DEFAULT, pairwise
 from ..exceptions import InvalidParameterError
-from ..measures import as_measures
+from ..measures import Measures, as_measures
 from ._candidate import Candidate, Trial, as_trial
+from ._covariates import WithCovariates
 from ._folds import as_score, inner_folds, read_column, read_groups, read_target
 from ._learners import KernelGP
 from ._search import (
     Fitted,
-    View,
     kernel_of,
     matrices_of,
     predictions,
@@ -142,9 +142,11 @@ class CandidateModel(MeasureEstimator):
         predicted = self.predict(X)
         return as_score(self.scoring, self.task_).function(read_column(y, len(predicted)), predicted)
 
-    def _seen(self, X: Any) -> View:
-        """Return what the learner takes of new measures."""
+    def _seen(self, X: Any) -> Any:
+        """Return what the learner takes of new measures; tables with covariates as they are."""
         check_is_fitted(self, "learner_")
+        if isinstance(self.learner_, WithCovariates) and not isinstance(X, Measures):
+            return X
         measures = self._remember_dim(as_measures(X), reset=False)
         if self.preprocessing_ is not None:
             measures = self.preprocessing_.transform(measures)

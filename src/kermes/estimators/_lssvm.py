@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, positive
-from .._estimator import KernelEstimator, Samples
+from .._estimator import KernelEstimator, KernelSamples
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
@@ -30,7 +30,7 @@ class _LSSVM(KernelEstimator):
     tol: float = 1e-6
     random_state: Any = None
 
-    def _fit_machines(self, samples: Samples, targets: FloatArray, weights: FloatArray, shared: bool) -> None:
+    def _fit_machines(self, samples: KernelSamples, targets: FloatArray, weights: FloatArray, shared: bool) -> None:
         """Fit all columns of ``targets``; unless ``shared``, a sample with target 0 takes no part in that column.
 
         Samples of weight 0 are left out.

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
+from .._estimator import default_kernel
 from .._linalg import few_threads
 from .._typing import FloatArray
-from ..exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidParameterError
-from ..measures import Measures
+from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ..kernels._columns import columns_of
+from ..measures import Measures, as_measures
+from ..measures._convert import holds_measures
 from ._likelihood import Likelihood, log_likelihood, log_likelihood_gradient
 
 #: Jitters against bad conditioning, as fractions of the mean of the diagonal: tried for every hyperparameter.
@@ -40,7 +44,8 @@ class MeasureGPRegressor(GaussianProcessRegressor):
     ----------
     kernel, alpha, optimizer, n_restarts_optimizer, normalize_y, copy_X_train, n_targets, random_state
         Those of ``GaussianProcessRegressor``. The kernel is one on measures, such as
-        ``ConstantKernel() * kernels.Exponential(divergence) + WhiteKernel()``; measures need one, 2-D arrays do not.
+        ``ConstantKernel() * kernels.Exponential(divergence) + WhiteKernel()``. None: this one, for measures with the
+        sliced Wasserstein distance at its median; for 2-D arrays scikit-learn's.
 
     Attributes
     ----------
@@ -69,6 +74,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
     0.0
     """
 
+    kernel: Any
     alpha: Any
     optimizer: Any
     jitter_: float
@@ -83,12 +89,10 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         X : Measures, or whatever the kernel takes
         y : array of shape (n,) or (n, n_targets)
         """
-        if self.kernel is None and isinstance(X, Measures):
-            raise InvalidParameterError(
-                "`kernel` must be one on measures, as X holds measures; got None. "
-                "Pass kernel=ConstantKernel() * kernels.Exponential(divergences.Wasserstein(p=2)) + WhiteKernel()."
-            )
-        alpha, optimizer = self.alpha, self.optimizer
+        X = self._read(X)
+        kernel, alpha, optimizer = self.kernel, self.alpha, self.optimizer
+        if kernel is None and isinstance(X, Measures):
+            self.kernel = ConstantKernel() * default_kernel(X) + WhiteKernel()
         alpha = np.asarray(alpha) if np.ndim(alpha) else alpha
         if _constant(y):
             warnings.warn(
@@ -103,12 +107,32 @@ class MeasureGPRegressor(GaussianProcessRegressor):
             with few_threads(len(X) if hasattr(X, "__len__") else 0):
                 self._escalate(X, y, alpha)
         finally:  # parameters stay what the user set
-            self.alpha, self.optimizer = alpha, optimizer
+            self.kernel, self.alpha, self.optimizer = kernel, alpha, optimizer
             self._held = None
         if self.jitter_:
             warnings.warn(self._jitter_message(), IllConditionedWarning, stacklevel=2)
         self._tell_equal_inputs()
         return self
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return what scikit-learn's method does, for whatever the kernel takes."""
+        process = self
+        if self.kernel is None and hasattr(self, "kernel_"):
+            process = copy(self)
+            process.kernel = self.kernel_  # by which scikit-learn sees that samples are no vectors
+        read = self._read(X)
+        return GaussianProcessRegressor.predict(process, read, return_std=return_std, return_cov=return_cov)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> FloatArray:
+        """Return what scikit-learn's method does, for whatever the kernel takes."""
+        return np.asarray(super().sample_y(self._read(X), n_samples, random_state))
+
+    def _read(self, X: Any) -> Any:
+        """Return what has names or a form that scikit-learn would not keep as samples that it passes on."""
+        columns = columns_of(self.kernel)
+        if columns is not None:
+            return columns.read(X)
+        return as_measures(X) if holds_measures(X) else X
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """Return what scikit-learn's method does, with the least jitter that the matrix at ``theta`` needs."""

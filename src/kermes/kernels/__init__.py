@@ -8,6 +8,7 @@ from __future__ import annotations
 from ._anisotropic import AnisotropicWasserstein, inverse_squared_rho
 from ._base import MeasureKernel
 from ._bhattacharyya import Bhattacharyya
+from ._columns import Columns
 from ._exponential import Exponential
 from ._mass_weighted import MassWeighted
 from ._mixture import Bumps, SemigroupMixture
@@ -18,6 +19,7 @@ __all__ = [
     "AnisotropicWasserstein",
     "Bhattacharyya",
     "Bumps",
+    "Columns",
     "Entropy",
     "Exponential",
     "MassWeighted",

@@ -23,7 +23,12 @@ def number(value: object) -> str:
 
 def takes_measures(kernel: object) -> bool:
     """Whether ``kernel`` is a scikit-learn kernel on measures, or sums and products of such."""
-    return isinstance(kernel, Kernel) and not kernel.requires_vector_input
+    return is_kernel(kernel) and not kernel.requires_vector_input  # type: ignore[attr-defined]
+
+
+def is_kernel(thing: object) -> bool:
+    """Whether it is a scikit-learn kernel, on measures or on vectors."""
+    return isinstance(thing, Kernel)
 
 
 class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]

@@ -1,0 +1,141 @@
+"""Samples of several columns: measures beside numbers. What kernels on columns and estimators pass around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray
+from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ._collection import Measures
+from ._convert import as_measures
+from ._measure import Measure
+
+#: Name or number of a column.
+Key: TypeAlias = str | int
+
+
+class Want(NamedTuple):
+    """Columns that are read together, and whether as numbers (n, d) rather than as measures."""
+
+    columns: tuple[Key, ...]
+    numeric: bool
+
+
+class Mixed:
+    """Samples as columns by their labels: measures, or numbers (n, d).
+
+    Like ``Measures`` they have ``shape == (n,)``, take rows, and are an object array of opaque samples for
+    scikit-learn, which turn back into columns.
+    """
+
+    def __init__(self, columns: dict[str, Measures | FloatArray]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n,)``."""
+        return (len(self),)
+
+    def __getitem__(self, rows: Any) -> Mixed:
+        return Mixed({label: column[rows] for label, column in self.columns.items()})
+
+    def __iter__(self) -> Iterator[MixedSample]:
+        parts = [list(column) for column in self.columns.values()]
+        return (MixedSample(dict(zip(self.columns, values, strict=True))) for values in zip(*parts, strict=True))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        array = np.empty(len(self), dtype=object)
+        array[:] = list(self)
+        return array
+
+    def __repr__(self) -> str:
+        return f"Mixed({len(self)} samples of {', '.join(self.columns)})"
+
+
+class MixedSample:
+    """One sample: a measure or numbers for each label."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+
+
+def as_mixed(X: Any, wanted: Mapping[str, Want]) -> Mixed:
+    """Return the ``wanted`` columns of a table, a mapping, an array (by number), or of samples read before."""
+    if isinstance(X, Mixed):
+        return X
+    if _holds_samples(X):
+        values = {label: [sample.values[label] for sample in X] for label in wanted}
+        return Mixed({label: _packed(column) for label, column in values.items()})
+    read = {label: _columns(X, label, want) for label, want in wanted.items()}
+    lengths = {label: len(column) for label, column in read.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{label} has {n}" for label, n in lengths.items())
+        raise InvalidMeasureError(f"the columns of `X` must have one row per sample; {listed}.")
+    return Mixed(read)
+
+
+def _holds_samples(X: Any) -> bool:
+    if not isinstance(X, (np.ndarray, list, tuple)) or not len(X):
+        return False
+    return isinstance(X[0], MixedSample)
+
+
+def _packed(values: list[Any]) -> Measures | FloatArray:
+    return as_measures(values) if isinstance(values[0], Measure) else np.stack(values)
+
+
+def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:
+    """Return one column as measures, or some as numbers (n, d)."""
+    found = [_column(X, key) for key in want.columns]
+    if want.numeric:
+        return np.column_stack([_numbers(column, key) for column, key in zip(found, want.columns, strict=True)])
+    column = found[0]
+    values = column if isinstance(column, Measures) else np.asarray(column)
+    if isinstance(values, np.ndarray) and values.ndim == 1 and not isinstance(values.flat[0], Measure):
+        values = _numbers(values, want.columns[0])[:, None]  # numbers for a kernel on measures: Dirac masses
+    return as_measures(values, f"X[{label!r}]")
+
+
+def _column(X: Any, key: Key) -> Any:
+    names: Sequence[Any] | None = list(X) if isinstance(X, Mapping) else getattr(X, "columns", None)
+    if names is None:
+        return _of_array(X, key)
+    names = list(names)
+    if key not in names and isinstance(key, int) and -len(names) <= key < len(names):
+        key = names[key]
+    if key not in names:
+        raise InvalidParameterError(
+            f"the kernel is on the column {key!r}, which `X` lacks; it has {', '.join(map(repr, names)) or 'none'}."
+        )
+    return X[key]
+
+
+def _of_array(X: Any, key: Key) -> Any:
+    array = np.asarray(X)
+    if not isinstance(key, int):
+        raise InvalidParameterError(
+            f"the kernel is on the column {key!r}, but `X` has no names: it is a {type(X).__name__}. Pass a data frame "
+            "or a dict of columns, or number the columns of the kernel, {0: ..., 1: ...}. Gaussian processes of "
+            "scikit-learn drop the names of a frame: pass them `kernel.read(frame)`."
+        )
+    if array.ndim != 2 or not -array.shape[1] <= key < array.shape[1]:
+        raise InvalidParameterError(f"the kernel is on column {key}, which `X` of shape {array.shape} lacks.")
+    return array[:, key]
+
+
+def _numbers(column: Any, key: Key) -> FloatArray:
+    try:
+        values = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidMeasureError(
+            f"the column {key!r} must hold numbers for its kernel; encode it first, as 0 and 1 or by a OneHotEncoder."
+        ) from None
+    for row in np.flatnonzero(~np.isfinite(values))[:1]:
+        raise InvalidMeasureError(f"the column {key!r} has no finite number in row {row}; drop or impute it.")
+    return values
