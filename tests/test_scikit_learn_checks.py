@@ -30,7 +30,15 @@ from kermes import (
 from kermes.clustering import HierarchicalClustering, KMeans, KMedoids
 from kermes.definiteness import SpectrumRepair
 from kermes.estimators._expected_failures import EXPECTED_FAILURES, expected_failed_checks
-from kermes.features import Codebook, LinearTransportFeatures, QuantileFeatures, RandomFourierFeatures, SlicedFeatures
+from kermes.features import (
+    ClusterShares,
+    Codebook,
+    LinearTransportFeatures,
+    MomentFeatures,
+    QuantileFeatures,
+    RandomFourierFeatures,
+    SlicedFeatures,
+)
 
 ESTIMATORS = [
     DistanceMatrix(),
@@ -69,6 +77,8 @@ ESTIMATORS = [
     RandomFourierFeatures(ground.Laplacian(0.5), random_state=0),
     LinearTransportFeatures(n_reference=3, random_state=0),
     Codebook(n_atoms=3, random_state=0),
+    MomentFeatures(n_moments=2),
+    ClusterShares(n_clusters=3, random_state=0),
     HierarchicalClustering(),
     HierarchicalClustering(linkage="ward", optimal_ordering=True),
     KMeans(n_clusters=3, random_state=0),

@@ -3,7 +3,7 @@
 ``_kernel`` Wasserstein features of any kernel · ``_mixture`` semigroup mixtures · ``_quantile`` W_2 on the line and
 sliced · ``_fourier`` MMD · ``_linear_transport`` W_2 by plans from a reference; the last three are linear in the
 number of measures, and ``_base`` has what they share: fits on streams, maps in batches · ``_codebook`` histograms over
-atoms that all measures share. Imports ``_estimator``,
+atoms that all measures share · ``_summaries`` the baselines: moments, shares of clusters. Imports ``_estimator``,
 ``kernels`` and everything below. Start reading at ``_quantile``.
 """
 
@@ -15,12 +15,15 @@ from ._kernel import KernelFeatures
 from ._linear_transport import LinearTransportFeatures
 from ._mixture import MixtureFeatures
 from ._quantile import QuantileFeatures, SlicedFeatures
+from ._summaries import ClusterShares, MomentFeatures
 
 __all__ = [
+    "ClusterShares",
     "Codebook",
     "KernelFeatures",
     "LinearTransportFeatures",
     "MixtureFeatures",
+    "MomentFeatures",
     "QuantileFeatures",
     "RandomFourierFeatures",
     "SlicedFeatures",
