@@ -113,8 +113,12 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
         said = run(*command).err
         assert "Coordinates: x, y, site (" in said
         assert "Warning: site: the same in all rows of each measure" in said
-        assert "--standardize" in said
-        assert run(*command, "--columns", "x,y", "--standardize", "--force").err == ""
+        assert "Each coordinate is divided by its standard deviation" in said
+        for chosen in ("--standardize", "--no-standardize"):
+            assert run(*command, "--columns", "x,y", chosen, "--force").err == ""
+    assert kermes.load("m.kermes").preprocessing_ is None
+    run("fit", *start, "--columns", "x,y", "-o", "m.kermes", "--force")
+    assert kermes.load("m.kermes").preprocessing_ is not None
     wide = "".join(f"m{i},{i % 2},{i},{i % 3}\n" for i in range(8))
     folder.joinpath("wide.csv").write_text("g,label,bin0,bin1\n" + wide)
     said = run("fit", "wide.csv", "--by", "g", "--label", "label", "-o", "w.kermes").err

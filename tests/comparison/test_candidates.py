@@ -25,7 +25,8 @@ def test_candidates_follow_the_data():
     rng = np.random.default_rng(0)
     line = Measures.from_samples([rng.normal(size=5) for _ in range(8)])
     assert names(line) == [
-        "most frequent class", "means, SVC", "W2, SVC", "W2, neighbours", "Gaussian W2, SVC", "MMD, SVC", "k-IGV, SVC",
+        "most frequent class", "means, logistic", "cluster shares, logistic",
+        "W2, SVC", "W2, neighbours", "Gaussian W2, SVC", "MMD, SVC", "k-IGV, SVC",
     ]  # fmt: skip
     space = Measures.from_samples([rng.normal(size=(5, 3)) for _ in range(8)])
     assert {"sliced W2, SVC", "Sinkhorn W2, SVC", "Sinkhorn W2, LS-SVM"} <= set(names(space))
@@ -42,8 +43,23 @@ def test_candidates_follow_the_data():
 def test_distances_out_of_reach_are_left_out():
     X = Measures.from_samples([np.random.default_rng(i).normal(size=(5, 2)) for i in range(8)])
     found = {candidate.name for candidate in auto_candidates(X, most_work=1.0)}
-    assert not [name for name in found if name.startswith(("sliced", "Sinkhorn", "k-IGV"))]
-    assert {"Gaussian W2, SVC", "MMD, SVC"} <= found
+    assert not [name for name in found if name.startswith(("sliced", "Sinkhorn", "k-IGV", "MMD"))]
+    assert {"Gaussian W2, SVC", "means, logistic"} <= found
+
+
+def test_large_clouds_are_compared_on_a_codebook():
+    rng = np.random.default_rng(0)
+    wide = np.repeat([1.0, 2.0], 6)
+    X = Measures.from_samples([rng.normal(0.0, s, size=(2500, 2)) for s in wide])
+    found = auto_candidates(X)
+    steps = {candidate.name: candidate.preprocessing for candidate in found}
+    quantised = {name for name, step in steps.items() if step is not None}
+    assert quantised == {name for name in steps if name.endswith(", codebook")}
+    assert {"sliced W2, SVC, codebook", "Sinkhorn W2, SVC, codebook", "MMD, SVC, codebook"} <= quantised
+    assert steps["Gaussian W2, SVC"] is None
+    result = compare(X, wide, candidates=[c for c in found if "sliced" in c.name or "shares" in c.name], cv=2, inner_cv=2)
+    assert [row.mean for row in result.rows] == [1.0, 1.0, 1.0]
+    assert len(result.best_.predict(X)) == 12
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

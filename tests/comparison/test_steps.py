@@ -10,10 +10,10 @@ from sklearn.svm import SVC
 from tests.comparison.cases import spreads, two_widths
 
 from kermes import MapPoints, Measures, compare, divergences, kernels
-from kermes.comparison import Candidate, CandidateModel
+from kermes.comparison import Candidate, CandidateModel, _auto
 from kermes.comparison._report import source_code
 from kermes.exceptions import InvalidParameterError
-from kermes.features import SlicedFeatures
+from kermes.features import Codebook, SlicedFeatures
 
 W2 = divergences.Wasserstein(p=2)
 SLICED = divergences.SlicedWasserstein(n_slices=10)
@@ -171,3 +171,33 @@ def test_a_step_that_reads_labels_helps_nobody_to_cheat():
     X, y = Measures.from_samples(rng.normal(size=(24, 5, 2))), np.arange(24) % 2
     model = CandidateModel(Candidate("a", W2, learner="knn", preprocessing=Reveal())).fit(X, y)
     assert model.search_score_ == pytest.approx(0.5, abs=0.01)
+
+
+class CountingCodebook(Codebook):
+    """Counts how often it is fitted, in all its copies."""
+
+    fits = 0
+
+    def fit(self, X, y=None):
+        type(self).fits += 1
+        return super().fit(X, y)
+
+
+def test_candidates_share_the_result_of_a_small_step():
+    X, y = unequal()
+    step = CountingCodebook(4, 0)
+    listed = [Candidate(f"{n}", divergences.SlicedWasserstein(n_slices=n), preprocessing=step) for n in (3, 5)]
+    found = compare(X, y, candidates=listed, cv=3, inner_cv=2)
+    assert CountingCodebook.fits == 3 * (1 + 2) + 3  # each outer fold, its inner splits; the best one fitted to all, searched
+    alone = compare(X, y, candidates=listed[1:], cv=3, inner_cv=2)
+    assert found["5"].scores == alone["5"].scores
+
+
+def test_codebooks_of_auto_candidates_follow_the_scaling(monkeypatch):
+    X, y = unequal()
+    monkeypatch.setattr(_auto, "LARGE", 10)
+    found = compare(X, y, cv=2, inner_cv=2, preprocessing=SCALER, budget="1h")
+    steps = {row.name: row.candidate.preprocessing for row in found.rows}
+    assert [type(step) for _, step in steps["sliced W2, SVC, codebook"].steps] == [MapPoints, Codebook]
+    assert steps["Gaussian W2, SVC"] is SCALER
+    assert steps["MMD, SVC, codebook"] is steps["sliced W2, SVC, codebook"]

@@ -11,7 +11,7 @@ import click
 
 from ..exceptions import KermesError
 from ._fit import labels_of, model_notes
-from ._hints import say_hints
+from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, html_option, output, reads, seed_option, task_option
 from ._output import print_json, printable, say
 
@@ -58,6 +58,7 @@ def compare(
     found = reading.read(data)
     labels, task = labels_of(found, task)
     say_hints(found, reading)
+    reading = standardized(found, reading)
     X, scaler = found.measures, reading.scaler(found.measures)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     try:

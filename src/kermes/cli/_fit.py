@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
-from ._hints import say_hints
+from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, output, reads, seed_option, task_option
 from ._output import counted, print_json
 
@@ -53,6 +53,7 @@ def fit(
     if not as_json:
         click.echo(f"{found.measures}, {_described(labels, task)}")
     say_hints(found, reading)
+    reading = standardized(found, reading)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, reading.scaler(found.measures))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..core import ragged
+from ._options import Reading
 from ._output import say
 
 #: Coordinates whose standard deviations differ by more than this factor should be standardised.
@@ -29,8 +31,17 @@ def say_hints(data: Any, reading: Any) -> None:
                 "Warning: every measure has one row, so it is a single point. Histograms have a row for each bin: "
                 "--columns BIN --weights COUNT."
             )
-    if not reading.standardize and unequal(data.measures.points.std(axis=0)):
-        say(f"Hint: {STANDARDIZE}")
+
+
+def standardized(data: Any, reading: Reading) -> Reading:
+    """Return the reading, with standardised coordinates where nothing was said and scales differ much; say so."""
+    if reading.standardize is not None or not unequal(data.measures.points.std(axis=0)):
+        return reading
+    say(
+        "Each coordinate is divided by its standard deviation, since these differ more than tenfold; --no-standardize "
+        "leaves them, if their units are the same."
+    )
+    return replace(reading, standardize=True)
 
 
 def unequal(stds: Any) -> bool:

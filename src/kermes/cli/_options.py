@@ -197,7 +197,11 @@ READING_OPTIONS = [
     ),
     click.option("--weights", metavar="COLUMN", help="Tables: the column of masses."),
     click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
-    click.option("--standardize", is_flag=True, default=None, help="Divide each coordinate by its standard deviation."),
+    click.option(
+        "--standardize/--no-standardize",
+        default=None,
+        help="Divide each coordinate by its standard deviation; compare and fit do if these differ tenfold.",
+    ),
     click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
     click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),
     click.option("--spacing", metavar="PIXEL|UNIT|NUMBER", callback=_spacing, help="Images: unit of the coordinates."),

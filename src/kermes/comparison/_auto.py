@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from .._checks import choice
 from .._scales import median_distance
@@ -21,6 +25,7 @@ from ..divergences import (
     Wasserstein,
 )
 from ..engine._job import pair_work
+from ..features import ClusterShares, Codebook, MomentFeatures
 from ..ground import Gaussian, Linear
 from ..measures import Measures, as_measures
 from ._candidate import Candidate
@@ -36,6 +41,13 @@ SIGMAS = (0.1, 0.25)
 ETA = 0.01
 #: Directions of sliced transport.
 SLICES = 50
+#: Mean number of atoms above which distances are those of measures on a codebook, and its atoms: on simulated cytometry
+#: more of them change no score by more than the folds do.
+LARGE, CODEBOOK = 2000, 128
+#: What sees all points of any cloud.
+GAUSSIAN = GaussianWasserstein()
+#: Clusters of points whose shares are a baseline.
+CLUSTERS = 20
 
 #: Learners beside the first one, which every distance gets.
 _FIRST = {"classification": ("svc", "SVC"), "regression": ("ridge", "ridge")}
@@ -62,9 +74,11 @@ def auto_candidates(
     Returns
     -------
     list of Candidate
-        Baselines (no data, means of the points, weights bin by bin on a shared support), then transport (exact on the
-        line; sliced and entropic beyond), MMD at two lengths, Gaussians, k-IGV, and Jensen-Shannon on a shared
-        support. Lengths are fractions of the median distance between points of different measures.
+        Baselines (no data; linear models of the means of the points and of the shares of clusters, for clouds; weights
+        bin by bin on a shared support), then transport (exact on the line; sliced and entropic beyond), MMD at two
+        lengths, Gaussians, k-IGV, and Jensen-Shannon on a shared support. Lengths are fractions of the median distance
+        between points of different measures. Clouds of more than 2000 points on average are compared on a
+        :class:`~kermes.features.Codebook` of 128 atoms, which the names say; means and Gaussians see all points.
 
     Examples
     --------
@@ -72,29 +86,65 @@ def auto_candidates(
     >>> from kermes.comparison import auto_candidates
     >>> X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0, 5.0], [4.0]])
     >>> [candidate.name for candidate in auto_candidates(X)][:3]
-    ['most frequent class', 'means, SVC', 'W2, SVC']
+    ['most frequent class', 'means, logistic', 'cluster shares, logistic']
     """
     choice(task, "task", _FIRST)
     measures = as_measures(X)
     constant = "most frequent class" if task == "classification" else "mean of y"
-    found = [Candidate(constant, learner="dummy"), _of("means", MMD(Linear()), _FIRST[task])]
+    found = [Candidate(constant, learner="dummy")]
     if int(measures.sizes.max()) == 1:  # vectors: every distance is a function of that of the means
-        return [*found, _of("means", MMD(Linear()), _DEFINITE[task])]
+        return [*found, *(_of("means", MMD(Linear()), learner[task]) for learner in (_FIRST, _DEFINITE))]
     if measures.support is not None:
-        found += [_of("weights", Euclidean(), _FIRST[task]), _of("Jensen-Shannon", JensenShannon(), _FIRST[task])]
-    length = _typical_distance(measures, random_state)
-    if measures.dim == 1:
+        bins = {"means": MMD(Linear()), "weights": Euclidean(), "Jensen-Shannon": JensenShannon()}
+        found += [_of(name, divergence, _FIRST[task]) for name, divergence in bins.items()]
+        return [*found, *_distances(measures, task, random_state, most_work)]
+    found += _baselines(task, random_state)
+    if measures.sizes.mean() <= LARGE:
+        return [*found, *_distances(measures, task, random_state, most_work)]
+    step = Codebook(CODEBOOK, random_state)  # one for all, so that they share its result
+    quantised = _distances(step.fit_transform(measures), task, random_state, most_work)
+    return [*found, *(c if c.divergence == GAUSSIAN else on_codebook(c, step) for c in quantised)]
+
+
+def on_codebook(candidate: Candidate, step: Codebook) -> Candidate:
+    """Return a candidate that compares measures on a codebook."""
+    return replace(candidate, name=f"{candidate.name}, codebook", preprocessing=step)
+
+
+def _baselines(task: str, seed: int) -> list[Candidate]:
+    """Return linear models of what is computed without comparing measures as wholes."""
+    logistic = task == "classification"
+    learner = LogisticRegression(max_iter=1000) if logistic else RidgeCV(np.logspace(-3, 3, 13))
+    grid = {"logisticregression__C": [0.1, 1.0, 10.0]} if logistic else None
+    maps = {"means": MomentFeatures(), "cluster shares": ClusterShares(CLUSTERS, seed)}
+    return [
+        Candidate(
+            f"{name}, {'logistic' if logistic else 'linear'}",
+            learner=make_pipeline(features, StandardScaler(), learner),
+            grid=grid,
+        )
+        for name, features in maps.items()
+    ]
+
+
+def _distances(X: Measures, task: str, seed: int, most_work: float) -> list[Candidate]:
+    """Return transport, MMD and k-IGV at the scale of the data."""
+    length, found = _typical_distance(X, seed), []
+    if X.dim == 1:
         found += [_of("W2", Wasserstein(p=2), learner) for learner in (_FIRST[task], _DEFINITE[task])]
     else:
-        sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=random_state)
+        sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=seed)
         entropic = Sinkhorn(_short(EPSILON * length**2), value="debiased")
         for name, divergence, other in (("sliced W2", sliced, _DEFINITE), ("Sinkhorn W2", entropic, _INDEFINITE)):
-            if _work(divergence, measures) <= most_work:
+            if _work(divergence, X) <= most_work:
                 found += [_of(name, divergence, learner) for learner in (_FIRST[task], other[task])]
-    found.append(_of("Gaussian W2", GaussianWasserstein(), _FIRST[task]))
-    found.append(_of("MMD", [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS], _FIRST[task]))
+    found.append(_of("Gaussian W2", GAUSSIAN, _FIRST[task]))
+    discrepancies = [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS]
     variance = GeneralizedVariance(ETA, Gaussian(sigma=_short(SIGMAS[0] * length)))
-    return [*found, _of("k-IGV", variance, _FIRST[task])] if _work(variance, measures) <= most_work else found
+    for name, sources in (("MMD", discrepancies), ("k-IGV", [variance])):
+        if sum(_work(divergence, X) for divergence in sources) <= most_work:
+            found.append(_of(name, sources, _FIRST[task]))
+    return found
 
 
 def _of(name: str, divergence: Divergence | list[Any], learner: tuple[str, str]) -> Candidate:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from .._checks import choice, integer
 from .._typing import AnyArray
@@ -25,6 +26,7 @@ from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
 from ._result import Comparison, ComparisonInterrupted, Row
 from ._search import (
     Fitted,
+    Memory,
     Training,
     View,
     block,
@@ -186,7 +188,11 @@ def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, pre
         raise InvalidParameterError(f"`candidates` must be 'auto' or a list of Candidate; got {got}.")
     if preprocessing is None:
         return listed
-    return [item if item.preprocessing is not None else replace(item, preprocessing=preprocessing) for item in listed]
+    steps: dict[int, Any] = {}  # candidates that share a step go on sharing it
+    for step in (item.preprocessing for item in listed):
+        both = step is not None and isinstance(candidates, str)  # codebooks of 'auto' follow what was asked for
+        steps[id(step)] = make_pipeline(preprocessing, step) if both else preprocessing if step is None else step
+    return [replace(item, preprocessing=steps[id(item.preprocessing)]) for item in listed]
 
 
 def _trials(listed: list[Candidate], task: str, engine: Engine) -> list[tuple[Candidate, Trial]]:
@@ -217,6 +223,7 @@ class _Run:
     leader: tuple[str, Trial, list[Any]] | None = None  # the best candidate so far, and its matrices
     _first: tuple[Any, ...] = ()
     _matrices: dict[Any, tuple[Any, float]] = field(default_factory=dict)
+    _preprocessed: Memory = field(default_factory=dict)
     _estimates: dict[Any, float] = field(default_factory=dict)  # seconds of the matrix of a source
     _fit_seconds: dict[str, float] = field(default_factory=dict)  # seconds per setting of a kind of learner
 
@@ -282,7 +289,7 @@ class _Run:
                     raise _OutOfTime(f"stopped after {done} of {len(self.folds)} folds, at the end of the budget")
                 entered = time.perf_counter()
                 if step is not None:
-                    Z = preprocess(step, self.X, self.y, fold.train)[1]
+                    Z = preprocess(step, self.X, self.y, fold.train, self._preprocessed)[1]
                     matrices = matrices_of(trial, Z, self.engine)
                 views = views_of(trial, Z, matrices)
                 rows = self._training(trial, step, fold, views, Z.dim)
@@ -314,7 +321,8 @@ class _Run:
     def _training(self, trial: Trial, step: Any, fold: Fold, views: list[View], dim: int) -> Training:
         """Return what the search of a fold sees of its training rows."""
         own = [block(view, fold.train, fold.train) for view in views]
-        return training(trial, step, own, self.X[fold.train], self.y[fold.train], fold.inner, self.engine, dim)
+        X, y = self.X[fold.train], self.y[fold.train]
+        return training(trial, step, own, X, y, fold.inner, self.engine, dim, self._preprocessed)
 
     def _evaluated(self, trial: Trial) -> tuple[list[Any], float]:
         """Return the matrices of a candidate and the seconds they took, now or when first needed."""

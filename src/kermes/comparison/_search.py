@@ -29,6 +29,10 @@ from ._folds import Score, Split
 from ._learners import KernelGP, definite_power
 
 View = FloatArray | Measures
+#: Preprocessed measures by step, rows of the collection and rows fitted to.
+Memory = dict[tuple[Any, ...], tuple[Any, Measures]]
+#: Bytes of the points of preprocessed measures up to which they are kept for other candidates.
+SMALL_RESULT = 8_000_000
 
 #: Length scales that are tried: fractions of quantiles of the distances between training measures, wide ones first.
 QUANTILES = ((0.5, 2.0), (0.5, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5))
@@ -74,12 +78,23 @@ def evaluate(source: Any, X: Measures, engine: Engine) -> FloatArray:
     return np.asarray(source(X))
 
 
-def preprocess(step: Any, X: Measures, y: AnyArray, rows: IndexArray | None = None) -> tuple[Any, Measures]:
-    """Return the step fitted to X, or to ``rows`` of it, and all of X after it."""
+def preprocess(
+    step: Any, X: Measures, y: AnyArray, rows: IndexArray | None = None, memory: Memory | None = None
+) -> tuple[Any, Measures]:
+    """Return the step fitted to X, or to ``rows`` of it, and all of X after it.
+
+    Results that are small, as those of a codebook are, are kept in ``memory`` for other candidates with the same step.
+    """
     if step is None:
         return None, X
+    key = id(step), X.rows.tobytes(), None if rows is None else rows.tobytes()
+    if memory is not None and key in memory:
+        return memory[key]
     fitted = clone(step).fit(X, y) if rows is None else clone(step).fit(X[rows], y[rows])
-    return fitted, as_measures(fitted.transform(X))
+    found = fitted, as_measures(fitted.transform(X))
+    if memory is not None and found[1].points.nbytes <= SMALL_RESULT:
+        memory[key] = found
+    return found
 
 
 def matrices_of(trial: Trial, X: Measures, engine: Engine) -> list[Any]:
@@ -94,12 +109,20 @@ def views_of(trial: Trial, X: Measures, matrices: list[Any]) -> list[View]:
 
 
 def training(
-    trial: Trial, step: Any, views: list[View], X: Measures, y: AnyArray, splits: list[Split], engine: Engine, dim: int
+    trial: Trial,
+    step: Any,
+    views: list[View],
+    X: Measures,
+    y: AnyArray,
+    splits: list[Split],
+    engine: Engine,
+    dim: int,
+    memory: Memory | None = None,
 ) -> Training:
     """Return what a search sees of X: its ``views`` and ``dim``, after the step, and what the splits see of it."""
     if step is None or n_settings(trial) == 1:
         return Training(views, dim, y, splits, [views])
-    refitted = (preprocess(step, X, y, train)[1] for train, _ in splits)
+    refitted = (preprocess(step, X, y, train, memory)[1] for train, _ in splits)
     return Training(views, dim, y, splits, [views_of(trial, Z, matrices_of(trial, Z, engine)) for Z in refitted])
 
 
