@@ -50,6 +50,13 @@ def integer(value: Any, name: str, *, low: int, remedy: str = "") -> int:
     return int(value)
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameterError(f"`{name}` must be True or False; got {value!r}.")
+    return bool(value)
+
+
 def choice(value: Any, name: str, options: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``options``; otherwise name them and guess what was meant."""
     options = list(options)

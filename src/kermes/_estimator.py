@@ -168,9 +168,9 @@ def select(samples: KernelSamples, rows: IndexArray) -> KernelSamples:
     return samples[rows] if isinstance(samples, (Measures, Mixed)) else samples[np.ix_(rows, rows)]
 
 
-def default_divergence() -> SlicedWasserstein:
-    """Return the sliced Wasserstein distance: it takes measures of any dimension and is of negative type."""
-    return SlicedWasserstein()
+def default_divergence(given: Any = None) -> Any:
+    """Return the given one; else the sliced Wasserstein distance, of negative type on measures of any dimension."""
+    return SlicedWasserstein() if given is None else given
 
 
 def default_kernel(X: Measures) -> Exponential:

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from .._checks import choice, integer
 from .._typing import AnyArray
 from ..engine import Engine
+from ..engine._engine import as_engine
 from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
@@ -148,8 +149,7 @@ def compare(
         measures = Measures(measures._packed)  # whose rows are those of the covariates
     target, task = read_target(y, len(measures), task)
     seed = integer(random_state, "random_state", low=0)
-    if engine is not None and not isinstance(engine, Engine):
-        raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
+    as_engine(engine)
     if not isinstance(progress, bool):
         choice(progress, "progress", ["auto"])
     grouped = read_groups(groups, len(measures))

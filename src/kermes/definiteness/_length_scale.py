@@ -73,7 +73,7 @@ def psd_curve(D: ArrayLike, length_scales: ArrayLike) -> Curve:
     scales: FloatArray = np.array(length_scales, dtype=np.float64)
     if scales.ndim != 1 or not len(scales) or not (np.isfinite(scales) & (scales > 0)).all():
         raise InvalidParameterError("`length_scales` must be a 1-D array of finite numbers greater than 0.")
-    spectra = np.array([_eigenvalues(distances, scale) for scale in scales])
+    spectra = np.array([eigvalsh(profiles.exponential((distances / scale) ** 2)) for scale in scales])
     tolerance = np.array([rounding(values) for values in spectra])
     return Curve(scales, spectra[:, 0], spectra[:, -1], tolerance)
 
@@ -201,7 +201,3 @@ def _centred(table: FloatArray) -> FloatArray:
     """Return J A J with J = I - 1 1' / n."""
     centred = table - table.mean(axis=0)
     return np.asarray(centred - centred.mean(axis=1, keepdims=True))
-
-
-def _eigenvalues(distances: FloatArray, length_scale: float) -> FloatArray:
-    return eigvalsh(profiles.exponential((distances / length_scale) ** 2))

@@ -12,7 +12,7 @@ from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
-from ._base import batches, core_atoms, core_ground
+from ._base import Route, batches, core_atoms, core_ground
 from ._support import LARGEST_TABLE, CommonSupport, atom_ids, common_support, sparse_rows
 
 if TYPE_CHECKING:
@@ -118,12 +118,6 @@ def undetermined(source: KernelSource, atoms: Atoms | CentredAtoms, ridge: float
     return np.asarray(~(largest <= DETERMINED * ridge))
 
 
-def atoms_rounding(source: KernelSource, ridge: float) -> float:
-    """Return how far below 0 rounding of kernel values (1, if they are bounded) may carry a Jensen difference."""
-    largest = 1.0 / ridge if isinstance(source.ground, (Gaussian, Laplacian)) else DETERMINED
-    return 1e-8 + 2e-15 * min(largest, DETERMINED)
-
-
 def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:
     """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit.
 
@@ -146,3 +140,21 @@ def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: flo
     for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):
         core.prepare(source.core, factors, rows)
     return factors
+
+
+@dataclass(frozen=True, eq=False)
+class FactorsRoute(Route):
+    """Base of routes by kernel values between all atoms: a pair extends the factor of its first measure."""
+
+    source: KernelSource
+    ridge: float
+    factor_bytes: float = FACTOR_BYTES
+
+    def prepare(self, X: Measures) -> Factors:
+        """Factorise once per measure."""
+        return factorise(self.source, X, self.ridge, self.factor_bytes)
+
+    def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:
+        """What rounding of kernel values (1, if they are bounded) leaves in units of the ridge."""
+        largest = 1.0 / self.ridge if isinstance(self.source.ground, (Gaussian, Laplacian)) else DETERMINED
+        return 1e-8 + 2e-15 * min(largest, DETERMINED)

@@ -11,10 +11,10 @@ from .._checks import positive
 from .._typing import IndexArray
 from ..ground import Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
-from ._atoms import KernelSource, atoms_rounding, factorise
+from ._atoms import FactorsRoute, KernelSource
 from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._features import PREPARED_BYTES, Coordinates, Features, exact_features
-from ._thin import Prepared, bhattacharyya_row, moments_rounding, moments_tile, scaled_moments
+from ._features import PREPARED_BYTES, Coordinates, exact_features
+from ._thin import Prepared, ScaledMoments, bhattacharyya_row, moments_tile
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
@@ -25,16 +25,10 @@ FUSED = 8.0
 STEEP = 1e4
 
 
-@dataclass(frozen=True, eq=False)
-class MomentsRoute(Route):
+class MomentsRoute(ScaledMoments):
     """By means and covariances in an explicit feature space; by factors of the covariances if these dwarf the ridge."""
 
-    features: Features
-    ridge: float
-
-    def prepare(self, X: Measures) -> Prepared:
-        """Return the moments in units of the ridge."""
-        return scaled_moments(X, self.features, self.ridge)
+    steep = STEEP
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return d^2."""
@@ -42,26 +36,14 @@ class MomentsRoute(Route):
 
         return Tile(moments_tile(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle, STEEP))
 
-    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
-        """What the accuracy of the moments leaves."""
-        return moments_rounding(A, B, STEEP)
-
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the mean covariance."""
         rank = self.features.rank
         return 20.0 + rank**2 + rank**3 / 3 / FUSED
 
 
-@dataclass(frozen=True, eq=False)
-class AtomsRoute(Route):
-    """By kernel values between all atoms: a pair extends the factor of its first measure."""
-
-    source: KernelSource
-    ridge: float
-
-    def prepare(self, X: Measures) -> Factors:
-        """Factorise once per measure."""
-        return factorise(self.source, X, self.ridge)
+class AtomsRoute(FactorsRoute):
+    """By kernel values between all atoms."""
 
     def tile(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return d^2."""
@@ -70,10 +52,6 @@ class AtomsRoute(Route):
         out = empty_tile(rows, cols)
         core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
         return Tile(out)
-
-    def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:
-        """What the kernel values leave in units of the ridge."""
-        return atoms_rounding(self.source, self.ridge)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Operations of the elimination, and one kernel value for each pair of atoms."""

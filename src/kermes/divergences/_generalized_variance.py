@@ -11,11 +11,11 @@ from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
-from ._atoms import FACTOR_BYTES, KernelSource, atoms_rounding, factorise, kernel_table
+from ._atoms import FactorsRoute, KernelSource, kernel_table
 from ._base import Claims, empty_tile
 from ._features import Coordinates, Features, exact_features, feature_map, pooled_points
 from ._jensen import Jensen, JensenRoute
-from ._thin import STEEP, Prepared, Thin, half_log_det_row, moments_rounding, moments_tile, scaled_moments, thin_tile
+from ._thin import STEEP, Prepared, ScaledMoments, Thin, half_log_det_row, moments_tile, thin_tile
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
@@ -32,16 +32,8 @@ MOMENT_BYTES = 1 << 29
 FEWEST = 8
 
 
-@dataclass(frozen=True, eq=False)
-class MomentsRoute(JensenRoute):
+class MomentsRoute(ScaledMoments, JensenRoute):
     """By means and covariances in an explicit feature space; by their factors if these dwarf the ridge."""
-
-    features: Features
-    ridge: float
-
-    def prepare(self, X: Measures) -> Prepared:
-        """Return the moments in units of the ridge."""
-        return scaled_moments(X, self.features, self.ridge)
 
     def values(self, A: Prepared) -> FloatArray:
         """Return h of each measure."""
@@ -52,10 +44,6 @@ class MomentsRoute(JensenRoute):
         from ..core import moments as core
 
         return moments_tile(core.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, STEEP, pooled=True)
-
-    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
-        """What the accuracy of the moments leaves."""
-        return moments_rounding(A, B, STEEP)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the covariance of the mean."""
@@ -88,16 +76,8 @@ class ThinRoute(JensenRoute):
 
 
 @dataclass(frozen=True, eq=False)
-class AtomsRoute(JensenRoute):
-    """By kernel values between all atoms: a pair extends the factor of its first measure."""
-
-    source: KernelSource
-    ridge: float
-    factor_bytes: float = FACTOR_BYTES
-
-    def prepare(self, X: Measures) -> Factors:
-        """Factorise once per measure."""
-        return factorise(self.source, X, self.ridge, self.factor_bytes)
+class AtomsRoute(FactorsRoute, JensenRoute):
+    """By kernel values between all atoms."""
 
     def values(self, A: Factors) -> FloatArray:
         """Return h of each measure."""
@@ -110,10 +90,6 @@ class AtomsRoute(JensenRoute):
         out = empty_tile(rows, cols)
         core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
         return out
-
-    def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:
-        """What the kernel values leave in units of the ridge."""
-        return atoms_rounding(self.source, self.ridge)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """The rest of the factor of the pooled atoms."""

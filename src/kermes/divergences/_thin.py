@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..measures import Measures
-from ._base import empty_tile
+from ._base import Route, empty_tile
 from ._features import Centred, FeatureMap, Features, centred_features, moments
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
@@ -238,6 +238,35 @@ class Prepared(NamedTuple):
     thin: Thin | None
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledMoments(Route):
+    """Base of routes by means and covariances in an explicit feature space, in units of the ridge.
+
+    Pairs whose covariances add up to more than ``steep`` go by the factors of these.
+    """
+
+    features: Features
+    ridge: float
+    steep: ClassVar[float] = STEEP
+
+    def prepare(self, X: Measures) -> Prepared:
+        """Return the moments, and h = log det(I + S / ridge) / 2."""
+        from ..core.moments import Moments, half_log_dets
+
+        thin, steep, means, tails, covariances = thin_moments(X, self.features, self.ridge, STEEP)
+        covariances /= self.ridge
+        values = np.empty(len(X))
+        half_log_dets(covariances, 1.0, values)
+        if thin is not None and steep.any():
+            values[steep] = thin.half_log_dets[steep]
+        values[np.isnan(means[:, 0])] = np.nan
+        return Prepared(Moments(means, tails, covariances, values, float(1 / np.sqrt(self.ridge)), 1.0), thin)
+
+    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
+        """What the accuracy of the moments leaves."""
+        return moments_rounding(A, B, self.steep)
+
+
 def moments_tile(
     core: Callable[..., None], row_of: RowFunction, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray,
     triangle: bool, limit: float, pooled: bool = False,
@@ -268,17 +297,3 @@ def thin_moments(
     steep = ~(thin.traces <= limit)
     covariances[steep] = 0.0
     return thin, steep, thin.means, tails, covariances
-
-
-def scaled_moments(X: Measures, features: Features, ridge: float) -> Prepared:
-    """Return the ``Moments`` m and S / ridge, and h = log det(I + S / ridge) / 2."""
-    from ..core.moments import Moments, half_log_dets
-
-    thin, steep, means, tails, covariances = thin_moments(X, features, ridge, STEEP)
-    covariances /= ridge
-    values = np.empty(len(X))
-    half_log_dets(covariances, 1.0, values)
-    if thin is not None and steep.any():
-        values[steep] = thin.half_log_dets[steep]
-    values[np.isnan(means[:, 0])] = np.nan
-    return Prepared(Moments(means, tails, covariances, values, float(1 / np.sqrt(ridge)), 1.0), thin)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import choice, integer
+from .._checks import choice, flag, integer
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Tile
@@ -117,8 +117,7 @@ class Engine:
             _dask.check_client(self.executor)
         if self.store is not None:
             as_store(self.store)
-        if not isinstance(self.resume, bool):
-            raise InvalidParameterError(f"`resume` must be True or False; got {self.resume!r}.")
+        flag(self.resume, "resume")
         if self.workers is not None:
             integer(self.workers, "workers", low=1)
         if self.tile is not None:
@@ -275,6 +274,13 @@ class Engine:
 
 #: Used wherever no engine is given.
 DEFAULT = Engine()
+
+
+def as_engine(engine: Any, default: Engine = DEFAULT) -> Engine:
+    """Return an engine, ``default`` if it is None; refuse what is none."""
+    if engine is not None and not isinstance(engine, Engine):
+        raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
+    return engine or default
 
 
 def _measures(

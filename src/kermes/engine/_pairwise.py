@@ -10,7 +10,7 @@ from .._typing import FloatArray
 from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._engine import DEFAULT, Engine, Info
+from ._engine import Engine, Info, as_engine
 from ._scale import Scale
 from ._shared import publish
 from ._stored import StoredDistances
@@ -67,12 +67,11 @@ def pairwise(
     """
     if isinstance(Y, Divergence):
         raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
-    if engine is not None and not isinstance(engine, Engine):
-        raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
+    engine = as_engine(engine)
     divergence = _require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
-    values, info = (engine or DEFAULT).evaluate(divergence, left, right)
+    values, info = engine.evaluate(divergence, left, right)
     distances: FloatArray
     if isinstance(values, StoredDistances):  # for the type checker an array: it is indexed and converted like one
         distances = cast(FloatArray, values.squared if squared else values)
@@ -111,12 +110,13 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
     0
     """
     _require_divergence(divergence)
-    if engine is not None and engine.store is not None:
+    engine = as_engine(engine)
+    if engine.store is not None:
         raise InvalidParameterError(
             "`engine` has a store, whose distances every process can read: pairwise(X, ...) fills it."
         )
     measures = as_measures(X, "X")
-    values, info = (engine or DEFAULT).evaluate(divergence, measures, measures)
+    values, info = engine.evaluate(divergence, measures, measures)
     publish(divergence, measures, Tile(values, np.asarray(info.status), cast(Any, info.error)))
     return measures
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import integer, real
+from .._checks import flag, integer, real
 from .._estimator import MeasureEstimator
 from .._scales import median_distance
 from .._typing import FloatArray, IndexArray
@@ -125,7 +125,10 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
 
     def fit(self, X: Any, y: Any) -> EquivalentWassersteinGP:
         """Find length scales, variance and noise by marginal likelihood."""
-        self._check_parameters()
+        if self.isotropic is not None and not isinstance(self.isotropic, (bool, np.bool_)):
+            raise InvalidParameterError(f"`isotropic` must be True, False or None; got {self.isotropic!r}.")
+        flag(self.noise, "noise")
+        Wasserstein(p=2, cost=self.cost)  # refuses costs that are not distances
         measures, y = self._read_labelled(X, y, numeric=True)
         self.points_ = common_support(measures, measures).points
         m = len(self.points_)
@@ -203,13 +206,6 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         check_is_fitted(self, "gp_")
         measures = self._read_measures(X, reset=False)
         return measures if self.isotropic_ else WeightVectors(self.points_).rows(measures)
-
-    def _check_parameters(self) -> None:
-        if self.isotropic is not None and not isinstance(self.isotropic, (bool, np.bool_)):
-            raise InvalidParameterError(f"`isotropic` must be True, False or None; got {self.isotropic!r}.")
-        if not isinstance(self.noise, (bool, np.bool_)):
-            raise InvalidParameterError(f"`noise` must be True or False; got {self.noise!r}.")
-        Wasserstein(p=2, cost=self.cost)  # refuses costs that are not distances
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

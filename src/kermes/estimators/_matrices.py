@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -293,11 +294,8 @@ def judge_gram(K: FloatArray, check: str) -> None:
     # largest diagonal entry, saves the eigenvalues.
     n = len(K)
     tolerance = n * np.finfo(np.float64).eps * float(np.diagonal(K).max())
-    try:
+    with suppress(linalg.LinAlgError):
         linalg.cholesky(K + tolerance * np.eye(n), lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        pass
-    else:
         return
     report = spectrum(K)
     if report.verdict != "indefinite":

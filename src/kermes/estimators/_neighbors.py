@@ -20,6 +20,7 @@ from .._typing import FloatArray, IndexArray
 from ..core.status import UNCONVERGED
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
+from ..engine._engine import as_engine
 from ..engine._executors import ONE_THREAD, run
 from ..engine._job import Job
 from ..engine._progress import Progress
@@ -113,8 +114,7 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     def fit(self, X: Any, y: Any = None) -> NearestMeasures:
         """Keep the measures to be searched, and prepare the bounds."""
         integer(self.n_neighbors, "n_neighbors", low=1)
-        if self.engine is not None and not isinstance(self.engine, Engine):
-            raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {self.engine!r}.")
+        as_engine(self.engine)
         self.X_fit_ = self._read_measures(X, reset=True)
         self.divergence_ = self._resolve_divergence()
         self.divergence_.check(self.X_fit_)

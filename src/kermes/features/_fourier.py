@@ -84,7 +84,9 @@ class RandomFourierFeatures(MeasureFeatures):
                 "kernels on measures use KernelFeatures."
             )
         if first:
-            self._draw = self._standard_frequencies(X.dim)
+            random = check_random_state(self.random_state)
+            draw = random.standard_cauchy if isinstance(self.ground, Laplacian) else random.standard_normal
+            self._draw = np.asarray(draw((X.dim, integer(self.n_components, "n_components", low=1))))
             self._origin = X.points[0].copy()  # moments of gaps to an atom: equal points have none, wherever they are
             self._count, self._mean, self._scatter, self._widest = 0, np.zeros(X.dim), 0.0, 0.0
         if self.ground is None:
@@ -94,12 +96,6 @@ class RandomFourierFeatures(MeasureFeatures):
         self.ground_ = self.ground or Gaussian(sigma=spread)
         rate = self.ground_.params[0]
         self.frequencies_ = self._draw * (np.sqrt(2.0 * rate) if isinstance(self.ground_, Gaussian) else rate)
-
-    def _standard_frequencies(self, dim: int) -> FloatArray:
-        shape = (dim, integer(self.n_components, "n_components", low=1))
-        random = check_random_state(self.random_state)
-        draw = random.standard_cauchy if isinstance(self.ground, Laplacian) else random.standard_normal
-        return np.asarray(draw(shape))
 
     def _add_moments(self, X: Measures) -> None:
         """Add up how far atoms are from their centre, batch by batch (Chan, Golub and LeVeque, 1979)."""

@@ -125,9 +125,7 @@ def _distances(X: Any, divergence: Divergence | str | None, engine: Engine | Non
                 f"`divergence` must be a divergence, None or 'precomputed'; got {divergence!r}."
             )
         return as_distances(X, "X")
-    return pairwise(
-        as_measures(X), divergence=default_divergence() if divergence is None else divergence, engine=engine
-    )
+    return pairwise(as_measures(X), divergence=default_divergence(divergence), engine=engine)
 
 
 def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:

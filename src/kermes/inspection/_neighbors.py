@@ -61,9 +61,7 @@ def nearest(
     others, asked = _split(measures, query)
     if not len(others):
         raise InvalidParameterError("`X` must hold a measure other than `query`; it holds none.")
-    distances = pairwise(
-        asked, measures[others], divergence=default_divergence() if divergence is None else divergence, engine=engine
-    )[0]
+    distances = pairwise(asked, measures[others], divergence=default_divergence(divergence), engine=engine)[0]
     order = np.argsort(distances, kind="stable")[:wanted]
     return Neighbors(others[order], distances[order])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 
-from .._checks import positive
+from .._checks import flag, positive
 from .._typing import FloatArray
 from ..divergences import GeneralizedVariance, Jensen, JensenShannon
 from ..engine import Engine
@@ -36,8 +36,7 @@ class SemigroupKernel(MeasureKernel):
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         rate = self.rate  # checked before anything is computed
-        if not isinstance(self.normalized, (bool, np.bool_)):
-            raise InvalidParameterError(f"`normalized` must be True or False; got {self.normalized!r}.")
+        flag(self.normalized, "normalized")
         exponent = self._squares(X, Y, self.jensen)
         if not self.normalized:  # h of the mean = J + (h(mu) + h(nu)) / 2
             left = self.jensen.concentration(X)

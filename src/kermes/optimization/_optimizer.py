@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._checks import integer
+from .._checks import flag, integer
 from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import EvaluationError, InvalidParameterError
@@ -131,15 +131,13 @@ class SimplexOptimizer:
         self.surrogate = WassersteinSurrogate() if surrogate is None else surrogate
         self.acquisition = ExpectedImprovement() if acquisition is None else acquisition
         self.n_initial = self.n_weights + 2 if n_initial is None else integer(n_initial, "n_initial", low=2)
-        self.noise = noise
+        self.noise = flag(noise, "noise")
         for value, kind in ((self.surrogate, Surrogate), (self.acquisition, Acquisition)):
             if not isinstance(value, kind):
                 name = kind.__name__
                 raise InvalidParameterError(
                     f"`{name.lower()}` must be one of kermes.optimization, a kind of {name}; got {value!r}."
                 )
-        if not isinstance(noise, (bool, np.bool_)):
-            raise InvalidParameterError(f"`noise` must be True or False; got {noise!r}.")
         self.surrogate.check(self.points, self.n_weights)
         self._random = check_random_state(random_state)
         self._asked: list[FloatArray] = []  # questions without an answer
@@ -234,12 +232,12 @@ class SimplexOptimizer:
         """Return the surrogate of the evaluations; with ``believe`` open questions have the values it predicts."""
         A, y = np.array(self._weights), np.array(self._values)
         # The seed depends on the number of evaluations alone: looking at a result does not change the next question.
-        posterior = self.surrogate.fit(A, y, self.points, bool(self.noise), len(y))
+        posterior = self.surrogate.fit(A, y, self.points, self.noise, len(y))
         if not (believe and self._asked):
             return posterior
         open_questions = np.array(self._asked)
         y = np.concatenate([y, posterior.predict(open_questions)[0]])
-        return self.surrogate.fit(np.concatenate([A, open_questions]), y, self.points, bool(self.noise), len(y))
+        return self.surrogate.fit(np.concatenate([A, open_questions]), y, self.points, self.noise, len(y))
 
     def _candidates(self, posterior: Posterior) -> FloatArray:
         """Return the ends of climbs over the acquisition, the best first."""

@@ -62,7 +62,8 @@ class Run:
             kept = json.loads(path.read_text())
             if isinstance(kept, dict) and kept.get("settings") == wanted:
                 return kept["result"]
-        _write_json(path, {"settings": wanted, "result": compute(), "versions": _versions()})
+        versions = {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
+        _write_json(path, {"settings": wanted, "result": compute(), "versions": versions})
         return json.loads(path.read_text())["result"]  # the same numbers as in the next run
 
 
@@ -143,10 +144,6 @@ def off(found: dict[str, float], known: dict[str, float], tolerance: float, unit
         for name, value in known.items()
         if name in found and abs(found[name] - value) > tolerance
     ]
-
-
-def _versions() -> dict[str, str]:
-    return {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -95,8 +95,10 @@ class DendrogramDisplay(Display):
 
     def plot(self, ax: Any = None) -> DendrogramDisplay:
         """Draw, on given axes or on a new figure."""
+        from scipy.cluster.hierarchy import leaves_list
+
         ax = self._open(ax, 7.0, 4.0)
-        leaves = _leaves(self.linkage)
+        leaves = leaves_list(self.linkage).astype(np.int64) if len(self.linkage) else np.zeros(1, dtype=np.int64)
         _draw(ax, self.linkage, leaves, self.clusters)
         height = _write(ax, [self.names[i] for i in leaves])
         ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -144,12 +146,6 @@ def _draw(ax: Any, Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> N
             handles, names, ncols=min(len(names), 4), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False,
             fontsize=9,
         )  # fmt: skip
-
-
-def _leaves(Z: FloatArray) -> IndexArray:
-    from scipy.cluster.hierarchy import leaves_list
-
-    return leaves_list(Z).astype(np.int64) if len(Z) else np.zeros(1, dtype=np.int64)
 
 
 def _forks(Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -84,17 +84,19 @@ class TransportPlanDisplay(Display):
         else:
             self._matrix(self._open(ax, 5.0, 4.8), rows, cols, mass)
         note = "" if carried[count - 1] > SHARE - 1e-9 else f"; {carried[count - 1]:.0%} of the mass is drawn"
-        self._title(f"cost of the plan: {self.plan.cost:.3g}{note}")
+        over = next(iter(self.ax_.child_axes), self.ax_)  # the marginal at the top, if there is one
+        over.set_title(f"cost of the plan: {self.plan.cost:.3g}{note}", fontsize=10)
         return self
 
     def _lines(self, ax: Any, start: FloatArray, end: FloatArray, mass: FloatArray) -> None:
         from matplotlib.collections import LineCollection
 
-        pixels = self._on_pixels()
+        both = (self.plan.source, self.plan.target)
+        pixels = all(measure.support is not None and measure.support.shape is not None for measure in both)
         segments = np.stack([across_and_up(start, pixels), across_and_up(end, pixels)], axis=1)
         widths = WIDEST * mass / mass.max()
         ax.add_collection(LineCollection(list(segments), linewidths=widths, colors="0.45", alpha=0.7, zorder=1))
-        for measure, colour, name in self._both():
+        for measure, colour, name in zip(both, (SOURCE, TARGET), self.names, strict=True):
             x, y = across_and_up(measure.points, pixels).T
             areas = LARGEST * measure.weights / measure.weights.max()
             ax.scatter(x, y, s=areas, color=colour, alpha=0.75, linewidths=0, label=name, zorder=2)
@@ -124,14 +126,3 @@ class TransportPlanDisplay(Display):
         for marginal in (top, side):
             marginal.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)
             marginal.spines[["top", "right"]].set_visible(False)
-
-    def _title(self, title: str) -> None:
-        over = next(iter(self.ax_.child_axes), self.ax_)  # the marginal at the top, if there is one
-        over.set_title(title, fontsize=10)
-
-    def _both(self) -> Any:
-        return zip((self.plan.source, self.plan.target), (SOURCE, TARGET), self.names, strict=True)
-
-    def _on_pixels(self) -> bool:
-        supports = (self.plan.source.support, self.plan.target.support)
-        return all(support is not None and support.shape is not None for support in supports)

@@ -91,7 +91,7 @@ def regression(y: FloatArray, predicted: FloatArray) -> str:
     """Return the chart of predictions against targets."""
     error = float(np.sqrt(np.mean((y - predicted) ** 2)))
     return (
-        f"<p>Root mean squared error {error:.3g}; the targets deviate by {y.std():.3g}.</p>"
+        f"<p>Root mean squared error {error:.3g}; the standard deviation of the targets is {y.std():.3g}.</p>"
         f"{regression_chart(y, predicted)}"
     )
 

@@ -57,17 +57,10 @@ def has_bounds(y: FloatArray) -> bool:
 
 
 def fit(F: FloatArray, y: FloatArray, random: RRandom, symmetric: bool = True) -> Fit | None:
-    """Return the fitted process, or None where the script of the authors stops.
+    """Return the fitted process, or None where the script of the authors stops; F (n, n, q) as in ``exponents``.
 
-    Parameters
-    ----------
-    F : array of shape (n, n, q)
-        See :mod:`kermes.papers.gpm.exponents`.
-    y : array of shape (n,)
-    random : RRandom
-        Where starts are drawn from: q length scales and a variance for each of ten.
-    symmetric : bool
-        Whether F is; otherwise no nugget is looked for.
+    Starts are drawn from ``random``: q length scales and a variance for each of ten. No nugget is looked for unless F
+    is ``symmetric``.
     """
     from . import unguarded_gp
 
@@ -153,7 +146,8 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
 def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]) -> list[bool | None]:
     """Return whether the fit stops, for each number of samples on its own; None where there are not as many."""
     exponent, is_sorted = VARIANTS[variant]
-    A, random = _distinct(run)
+    A, random = authors_inputs(run)
+    A = A[np.sort(np.unique(A[:, 0], return_index=True)[1])]  # moving the ends made some equal: matrices were singular
     y = simplex_problem(problem)(A)
     failed: list[bool | None] = []
     for n in samples:
@@ -181,13 +175,6 @@ def bird_with_costs(run: int, samples: list[int]) -> list[bool]:
         stopped = bool(failed and failed[-1])
         failed.append(stopped or fit(exponents.mirrored(A[:n], A[:n]), y[:n], random) is None)
     return failed
-
-
-def _distinct(run: int) -> tuple[FloatArray, RRandom]:
-    """Return the inputs of a run without those that moving the ends made equal: any matrix of them is singular."""
-    A, random = authors_inputs(run)
-    first = np.sort(np.unique(A[:, 0], return_index=True)[1])
-    return A[first], random
 
 
 def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: float) -> FloatArray:

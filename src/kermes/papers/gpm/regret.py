@@ -66,15 +66,9 @@ def regret_curves(
 ) -> RegretCurves:
     """Run each method from the seeds 0, 1, ... and return the simple regrets; negative ones are set to 0.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a probability vector (m,), returns a number without noise, at least ``minimum``.
-    support, n_initial
-        Those of :class:`kermes.optimization.SimplexOptimizer`.
-    methods : dict, optional
-        Names to pairs of a surrogate and an acquisition, or to None: uniform random search on the simplex. By default
-        ``METHODS``. With one seed all have the same start.
+    ``function`` takes a probability vector and returns a number without noise. ``methods`` map names to pairs of a
+    surrogate and an acquisition, or to None: uniform random search on the simplex. With one seed all have the same
+    start. The other parameters are those of :class:`kermes.optimization.SimplexOptimizer`.
 
     Examples
     --------

@@ -62,25 +62,10 @@ def make_dental_ct(
     for beam hardening in water only, and the slice is reconstructed by filtered back-projection. Streaks come from
     that, not from drawing.
 
-    Parameters
-    ----------
-    n_scans : int
-        Number of heads, each with its own anatomy, teeth and dose.
-    n_slices : int
-        Number of slices, taken in turn from all scans at random levels between hyoid bone and orbits.
-    n_noisy : int
-        Number of slices with metal in them. The label is whether metal is there, not how the image looks.
-    size : int
-        Width of the images in pixels; the field of view is 256 mm.
-    seed : int
-    cache : bool
-        Keep the slices in a file, and read them from there the next time. The folder is ``$KERMES_CACHE``, or
-        ``.cache/kermes`` in the home folder.
-
-    Returns
-    -------
-    Slices
-        In order of scan and level.
+    Of ``n_scans`` heads, each with its own anatomy, teeth and dose, ``n_slices`` are taken in turn at random levels
+    between hyoid bone and orbits, ``n_noisy`` of them with metal (the label is whether metal is there, not how the
+    image looks), of ``size`` pixels in 256 mm. They are in order of scan and level. With ``cache`` they are kept in a
+    file of ``$KERMES_CACHE``, or ``.cache/kermes`` in the home folder, and read from there the next time.
 
     Examples
     --------

@@ -62,15 +62,8 @@ def reconstruct(
 ) -> NDArray[np.int16]:
     """Return the image that the scanner makes of a slice, in Hounsfield units.
 
-    Parameters
-    ----------
-    maps : mapping of str to ndarray of shape (size, size)
-        Density in g / cm^3 of each of the ``MATERIALS``, zero outside ``circle(size)``. Maps may be missing.
-    pixel : float
-        Width of a pixel in cm.
-    photons : float
-        Photons that reach a reading of the detector through air.
-    rng : Generator
+    ``maps`` hold the density in g / cm^3 of some of the ``MATERIALS``, (size, size), zero outside ``circle(size)``.
+    A ``pixel`` is so many cm wide, and ``photons`` reach a reading of the detector through air.
     """
     transform = scikit_image("transform")
     size = len(next(iter(maps.values())))
@@ -81,7 +74,9 @@ def reconstruct(
         for name, density in maps.items()
         if np.any(density)
     }
-    water = _water_length(_readings(lengths, photons, rng, (size, len(angles))) / photons)
+    transmission = _readings(lengths, photons, rng, (size, len(angles))) / photons
+    # The depth of water with this transmission: corrects beam hardening in water, not in bone or metal.
+    water = np.interp(-np.log(transmission), _BEHIND_WATER, _DEPTH)
     readings = water.astype(np.float32) / pixel
     image = transform.iradon(readings, angles, filter_name="cosine", circle=True, output_size=size)
     # The reconstruction is the density of water that would attenuate alike: 1 in water, 0 in air.
@@ -121,8 +116,3 @@ def _readings(
 # Depth of water in cm, and what the scanner reads behind it. Negative depths keep the noise of air unbiased.
 _DEPTH = np.linspace(-3.0, 120.0, 4096)
 _BEHIND_WATER = -np.log(np.exp(-np.outer(_DEPTH, MATERIALS["water"])) @ SPECTRUM)
-
-
-def _water_length(transmission: FloatArray) -> FloatArray:
-    """Return the depth of water with this transmission: corrects beam hardening in water, not in bone or metal."""
-    return np.asarray(np.interp(-np.log(transmission), _BEHIND_WATER, _DEPTH))

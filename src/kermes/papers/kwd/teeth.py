@@ -81,13 +81,8 @@ def overlap(z: float, low: float, high: float) -> float:
 def draw_teeth(rng: np.random.Generator, arch: tuple[float, float, float], gap: float) -> tuple[Tooth, ...]:
     """Draw the teeth of both jaws; some are missing.
 
-    Parameters
-    ----------
-    rng : Generator
-    arch : tuple of float
-        Half width, half length and base of the half ellipse of the lower teeth, in mm.
-    gap : float
-        How far the mouth is open, in mm.
+    ``arch``: half width, half length and base of the half ellipse of the lower teeth; ``gap``: how far the mouth is
+    open; all in mm.
     """
     lost, filled = rng.beta(1.0, 6.0), rng.beta(1.0, 4.0)
     teeth = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,21 +64,18 @@ def in_turn(labels: AnyArray, rng: np.random.Generator) -> AnyArray:
     return shuffled[np.argsort(turns, kind="stable")]
 
 
-def _mnist() -> tuple[datasets.Images, datasets.Images]:
-    return datasets.load_mnist()[:10_000], datasets.load_mnist(split="test")
-
-
-def _usps() -> tuple[datasets.Images, datasets.Images]:
-    return datasets.load_usps(), datasets.load_usps(split="test")
-
-
 def _quickdraw() -> tuple[datasets.Images, datasets.Images]:
     drawings = datasets.load_quickdraw()
     order = in_turn(drawings.target, np.random.default_rng(0))
     return drawings[order[:12_000]], drawings[order[12_000:]]
 
 
-_POOLS = {"mnist": _mnist, "usps": _usps, "quickdraw": _quickdraw}
+#: Images to train and validate on, and to test on.
+_POOLS: dict[str, Callable[[], tuple[datasets.Images, datasets.Images]]] = {
+    "mnist": lambda: (datasets.load_mnist()[:10_000], datasets.load_mnist(split="test")),
+    "usps": lambda: (datasets.load_usps(), datasets.load_usps(split="test")),
+    "quickdraw": _quickdraw,
+}
 
 
 def _part(images: datasets.Images, white: float) -> Part:

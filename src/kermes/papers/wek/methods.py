@@ -21,15 +21,7 @@ PIXELS = divergences.MMD(ground.Linear())
 
 
 class Methods:
-    """All methods on one split, sharing its distances.
-
-    Parameters
-    ----------
-    config : dict
-        The grids.
-    divergence : Divergence
-        The distance of the Wasserstein rows.
-    """
+    """All methods on one split, sharing its distances: with the grids of ``config``, and a Wasserstein distance."""
 
     def __init__(self, config: dict[str, Any], divergence: Divergence) -> None:
         self.config = config
