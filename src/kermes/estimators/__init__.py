@@ -4,8 +4,8 @@
 ``_lssvm`` least-squares support vector machines · ``_lssvm_cv`` their selection · ``_streaming`` the same on streams ·
 ``_neighbors`` nearest neighbours, with bounds of ``_bounds`` · ``_measure_gp`` Gaussian process regression ·
 ``_equivalent_gp`` the same on weight vectors. Behind them: ``_multiclass`` turns classes into binary problems and back,
-``_solve`` the linear algebra, ``_expected_failures`` the checks of scikit-learn that do not pass. Imports ``features``,
-``definiteness`` and everything below. Start reading at ``_lssvm``.
+``_sigmoids`` outputs into probabilities, ``_solve`` the linear algebra, ``_expected_failures`` the checks of
+scikit-learn that do not pass. Imports ``features``, ``definiteness`` and everything below. Start reading at ``_lssvm``.
 """
 
 from __future__ import annotations

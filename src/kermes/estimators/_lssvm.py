@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, positive
@@ -17,6 +20,7 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from . import _solve
 from ._multiclass import CodedClassifier
+from ._sigmoids import fit_sigmoids, probabilities
 
 
 @dataclass(eq=False, repr=False)
@@ -96,14 +100,21 @@ class _LSSVM(KernelEstimator):
             )
         if len(self.support_) < 2:
             raise UnsuitableDataError("leave-one-out needs at least two training samples; got one.")
-        K = self._gram_fit()
+        return self._left_out(_solve.dual_leave_one_out, self._gram_fit())
+
+    def _left_out(self, method: Callable[..., FloatArray], matrix: FloatArray) -> FloatArray:
+        """Return the outputs of machines trained without each sample, from the Gram matrix or features (primal).
+
+        The map to features is taken as it is. Machines that a sample takes no part in give it their output.
+        """
         if self._shared:
-            return _solve.dual_leave_one_out(K, self._targets, self._ridge)
-        outputs: FloatArray = K @ self.dual_coef_ + self.intercept_
+            return method(matrix, self._targets, self._ridge)
+        dual = self.solver == "dual"
+        outputs: FloatArray = matrix @ (self.dual_coef_ if dual else self.coef_) + self.intercept_
         for p, target in enumerate(self._targets.T):
             rows = np.flatnonzero(target)
-            left_out = _solve.dual_leave_one_out(K[np.ix_(rows, rows)], target[rows, np.newaxis], self._ridge[rows])
-            outputs[rows, p] = left_out[:, 0]
+            own = matrix[np.ix_(rows, rows)] if dual else matrix[rows]
+            outputs[rows, p] = method(own, target[rows, np.newaxis], self._ridge[rows])[:, 0]
         return outputs
 
 
@@ -137,6 +148,10 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         Smallest eigenvalue of the features (primal).
     random_state : int, RandomState or None
         Seed of the draw of the core samples.
+    class_weight : dict, 'balanced' or None
+        Multiplies the weights of the samples of each class; 'balanced' gives all classes the same weight in all.
+    probability : bool
+        Whether ``fit`` prepares ``predict_proba``, at about the cost of a second fit.
 
     Attributes
     ----------
@@ -160,6 +175,11 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
     problem of :math:`n_p` samples (dual), :math:`O(n_p l^2)` for l features (primal). A Cholesky factorisation where
     the system is positive definite, :math:`L D L'` otherwise.
 
+    *Probabilities*: a sigmoid for each binary machine (Platt, 2000), fitted to its leave-one-out outputs, which are
+    exact and in closed form, so that no sample is judged by a machine that saw it (primal: with the feature map of all
+    samples). Several classes are coupled by the second method of Wu, Lin and Weng (2004), one-versus-rest sigmoids are
+    divided by their sum. The most probable class may differ from ``predict`` where classes are close.
+
     Examples
     --------
     >>> from kermes import LSSVMClassifier, Measures, divergences, kernels
@@ -180,9 +200,13 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         multiclass: str = "ovo",
         tol: float = 1e-6,
         random_state: Any = None,
+        class_weight: Any = None,
+        probability: bool = False,
     ) -> None:
         super().__init__(kernel, gamma, solver, n_core, tol, random_state)
         self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.probability = probability
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVMClassifier:
         r"""Fit all binary machines.
@@ -198,9 +222,29 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         samples, y = self._read_labelled(X, y, numeric=False)
         weights = _read_weights(sample_weight, len(y))
         labels = self._encode(y, weights > 0)
+        if self.class_weight is not None:
+            weights = weights * compute_sample_weight(self.class_weight, y)
         self._fit_machines(samples, self.codes_[labels], weights, shared=bool(self.codes_.all()))
         self._labels = labels[self.support_]
+        if self.probability:
+            self._fit_sigmoids()
         return self
+
+    def _fit_sigmoids(self) -> None:
+        if np.bincount(self._labels, minlength=len(self.classes_)).min() < 2:
+            raise UnsuitableDataError(
+                "probability=True needs two samples of each class at least: sigmoids are fitted to samples left out."
+            )
+        if self.solver == "dual":
+            outputs = self._leave_one_out()
+        else:
+            outputs = self._left_out(_solve.primal_leave_one_out, self.features_.transform(self.X_fit_))
+        self.sigmoids_ = fit_sigmoids(outputs, self._targets, 1.0 / self._ridge)
+
+    @available_if(lambda machine: machine.probability)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of ``classes_``, (len(X), n_classes); with ``probability=True`` only."""
+        return probabilities(self.binary_decisions(X), self.sigmoids_, self.codes_)
 
     def binary_decisions(self, X: Any) -> FloatArray:
         """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
@@ -235,11 +279,12 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
     Attributes
     ----------
     kernel_, dual_coef_, coef_, features_, intercept_, support_
-        Those of :class:`LSSVMClassifier`, for one machine.
+        Those of :class:`LSSVMClassifier`, with a machine for each output.
 
     Notes
     -----
-    *Cost*: :math:`O(n^3)` (dual), :math:`O(n l^2)` for l features (primal).
+    Targets of shape (n, p) are p outputs: one factorisation for all of them. *Cost*: :math:`O(n^3)` (dual),
+    :math:`O(n l^2)` for l features (primal).
 
     Examples
     --------
@@ -251,23 +296,33 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVMRegressor:
-        """Fit the machine to values y; ``sample_weight`` as in :meth:`LSSVMClassifier.fit`."""
-        samples, y = self._read_labelled(X, y, numeric=True)
+        """Fit the machine to values y, (n,) or (n, p); ``sample_weight`` as in :meth:`LSSVMClassifier.fit`."""
+        samples, y = self._read_labelled(X, y, numeric=True, several=True)
         weights = _read_weights(sample_weight, len(y))
-        self._fit_machines(samples, np.asarray(y, dtype=np.float64)[:, np.newaxis], weights, shared=True)
+        self._one = y.ndim == 1
+        targets: FloatArray = np.asarray(y, dtype=np.float64)
+        self._fit_machines(samples, targets.reshape(len(y), -1), weights, shared=True)
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predicted value of each sample."""
-        return self._outputs(X)[:, 0]
+        """Return the predicted value of each sample, or values (len(X), p) for several outputs."""
+        return self._values(self._outputs(X))
 
     def loo_predict(self) -> FloatArray:
         """Return the value predicted for each training sample by the machine trained without it (dual)."""
-        return self._leave_one_out()[:, 0]
+        return self._values(self._leave_one_out())
 
     def loo_score(self) -> float:
-        """Return the coefficient of determination of the leave-one-out predictions (dual)."""
-        return float(r2_score(self._targets[:, 0], self.loo_predict()))
+        """Return the coefficient of determination of the leave-one-out predictions (dual), the mean of all outputs."""
+        return float(r2_score(self._targets, self._leave_one_out()))
+
+    def _values(self, outputs: FloatArray) -> FloatArray:
+        return outputs[:, 0] if getattr(self, "_one", True) else outputs  # files of the first edition do not say
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def check_solver(solver: str, n_core: int | None) -> None:

@@ -55,6 +55,19 @@ def primal(F: FloatArray, targets: FloatArray, ridge: FloatArray) -> tuple[Float
     return from_moments(mean, scatter, cross, level, 1.0)
 
 
+def primal_leave_one_out(F: FloatArray, targets: FloatArray, ridge: FloatArray) -> FloatArray:
+    """Return the outputs (n, p) for each sample of the machine on these features trained without it.
+
+    The residual is that of the fit over 1 - h_i, with the leverage h_i of the sample, intercept included.
+    """
+    coef, intercept = primal(F, targets, ridge)
+    weights = 1.0 / ridge
+    centred = F - np.average(F, axis=0, weights=weights)
+    inner = _solve_symmetric((centred.T * weights) @ centred + np.eye(F.shape[1]), centred.T).T
+    leverage = weights * (1.0 / weights.sum() + np.einsum("il,il->i", centred, inner))
+    return np.asarray(targets - (targets - F @ coef - intercept) / (1.0 - leverage)[:, np.newaxis])
+
+
 def from_moments(
     mean: FloatArray, scatter: FloatArray, cross: FloatArray, level: FloatArray, gamma: float
 ) -> tuple[FloatArray, FloatArray]:
