@@ -16,8 +16,8 @@ def solve(C, a, b, max_pivots=100_000):
     C, a, b = (np.array(x, dtype=np.float64, order="C") for x in (C, a, b))
     value, gap, pivots = network_simplex.transport(C, a, b, T, np.empty(m), np.empty(m), max_pivots)
     plan = np.zeros((n, m))
-    network_simplex.write_plan(T, n, plan)
-    return value, gap, pivots, plan, T.high[:n], T.high[n:]
+    network_simplex.write_plan(T, n, m, plan)
+    return value, gap, pivots, plan, T.high[:n], -T.high[n:]
 
 
 def normalised(weights):

@@ -38,8 +38,8 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     value, _, pivots = core.transport(C, a, b, tree, np.empty(m), np.empty(m), core.MAX_PIVOTS)
     if pivots < 0:
         raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {core.MAX_PIVOTS} pivots.")
-    core.write_plan(tree, n, plan)
-    return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], tree.high[n:])))
+    core.write_plan(tree, n, m, plan)
+    return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], -tree.high[n:])))
 
 
 def in_order(a: FloatArray, b: FloatArray) -> FloatArray:

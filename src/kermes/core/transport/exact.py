@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ..jit import exact_core, inline_core, tile_core
+from ..jit import exact_core, inline_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
-from .network_simplex import MAX_PIVOTS, Tree, add, scale_costs, transport
+from .doubles import add
+from .network_simplex import MAX_PIVOTS, Tree, scale_costs, transport
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -33,7 +34,7 @@ class Pair(NamedTuple):
     prices: FloatArray
 
 
-@exact_core
+@inline_core
 def copy_sides(A, i, B, j, pair):
     """Copy the atoms of both measures; returns how many each has."""
     start, first = A.offsets[i], B.offsets[j]
@@ -45,7 +46,7 @@ def copy_sides(A, i, B, j, pair):
     return n, m
 
 
-@exact_core
+@inline_core
 def subtract_sides(A, i, B, j, pair):
     """Copy what either measure has more than the other at each point; returns the number of points of each.
 
@@ -82,7 +83,7 @@ def put(pair, n, m, surplus, point):
     return n, m
 
 
-@tile_core
+@inline_core
 def fill_costs(ground, points, p, pair, C):
     """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
     n, m = C.shape
