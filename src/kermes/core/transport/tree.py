@@ -34,8 +34,9 @@ class Tree(NamedTuple):
 
 def make_tree(size: int) -> Tree:
     """Return room for a tree of ``size`` nodes."""
-    nodes, sizes, numbers = np.empty((5, size), dtype=np.uint32), np.empty(size, dtype=np.int32), np.empty((5, size))
-    return Tree(*nodes, sizes, *numbers)
+    nodes, numbers = np.empty((5, size), dtype=np.uint32), np.empty((5, size))
+    parent, ring, back, last, closed = nodes
+    return Tree(parent, ring, back, last, closed, np.empty(size, dtype=np.int32), *numbers)
 
 
 @inline_core
