@@ -13,8 +13,9 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__
 LEAVES = {"exceptions", "_typing", "_checks"}
 #: What each package uses beyond the leaves and itself. The command line and the papers take public names of all.
 EDGES = {
-    "_atomic": set(),
+    "_atomic": {"_dry_run"},
     "_checks": set(),
+    "_dry_run": set(),
     "_estimator": {"_frozen", "_scales", "definiteness", "divergences", "engine", "kernels", "measures"},
     "_foreign": set(),
     "_frozen": set(),
@@ -22,6 +23,7 @@ EDGES = {
     "_model_checks": {"engine", "features", "measures"},
     "_model_types": {"_frozen"},
     "_persistence": {"_atomic", "_foreign", "_model_checks", "_model_types"},
+    "_quantities": set(),
     "_scales": set(),
     "_typing": set(),
     "clustering": {"_estimator", "divergences", "engine", "inference", "measures"},
@@ -29,6 +31,7 @@ EDGES = {
         "_atomic",
         "_estimator",
         "_linalg",
+        "_quantities",
         "_scales",
         "clustering",
         "core",
@@ -47,7 +50,7 @@ EDGES = {
     "datasets": {"_foreign", "measures"},
     "definiteness": {"_linalg", "core"},
     "divergences": {"_frozen", "core", "ground", "measures"},
-    "engine": {"_atomic", "_linalg", "core", "divergences", "measures"},
+    "engine": {"_atomic", "_dry_run", "_linalg", "_quantities", "core", "divergences", "measures"},
     "estimators": {
         "_estimator",
         "_linalg",

@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ._dry_run import Planned, is_dry
+
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, and rename it to ``path`` if the block ends without an error."""
+    if is_dry():
+        raise Planned
     temporary = _temporary(Path(path))
     try:
         yield temporary

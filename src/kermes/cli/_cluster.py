@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import Name, Reading, as_json, command, output, reads, seed_option
+from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option
 from ._output import ROWS, print_json, print_table, printable, refuse_ending, refuse_name, say, write_rows
 
 
@@ -16,6 +16,7 @@ from ._output import ROWS, print_json, print_table, printable, refuse_ending, re
     "kermes cluster cells.csv --by patient --columns cd4,cd8 -n 3 -o clusters.csv",
     "kermes cluster digits.npz -n 3 --method k-medoids",
 )
+@plans
 @reads()
 @click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
 @click.option("-n", "--clusters", type=click.IntRange(1), default=2, show_default=True, help="Number of clusters.")

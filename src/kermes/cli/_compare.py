@@ -12,14 +12,15 @@ import click
 from ..exceptions import KermesError
 from ._fit import labels_of, model_notes
 from ._hints import say_hints, standardized
-from ._options import Name, Reading, as_json, command, html_option, output, reads, seed_option, task_option
-from ._output import print_json, printable, say
+from ._options import Name, Reading, as_json, command, html_option, output, plans, reads, seed_option, task_option
+from ._output import print_json, print_plan, printable, say
 
 
 @command(
     "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
     "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
 )
+@plans
 @reads()
 @click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
 @task_option
@@ -48,7 +49,9 @@ def compare(
     """
     from .. import _persistence
     from .. import compare as run
+    from .._dry_run import is_dry
     from ..comparison import ComparisonInterrupted
+    from ..comparison._plan import plan
     from ._candidates import candidate
 
     if output is not None:
@@ -61,6 +64,9 @@ def compare(
     reading = standardized(found, reading)
     X, scaler = found.measures, reading.scaler(found.measures)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
+    if is_dry():
+        print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler), as_json)
+        return
     try:
         result = run(X, labels, task, candidates, cv, budget, seed, preprocessing=scaler)
     except ComparisonInterrupted as interruption:

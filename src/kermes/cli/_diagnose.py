@@ -11,7 +11,7 @@ import numpy as np
 from .._scales import median_distance
 from ._candidates import with_length_scale
 from ._hints import STANDARDIZE, unequal
-from ._options import Name, Reading, as_json, command, reads, seed_option
+from ._options import Name, Reading, as_json, command, plans, reads, seed_option
 from ._output import counted, number, print_facts, print_json, print_table
 
 
@@ -19,6 +19,7 @@ from ._output import counted, number, print_facts, print_json, print_table
     "kermes diagnose cells.csv --by patient --columns cd4,cd8 --label sick",
     "kermes diagnose digits.npz --kernel sinkhorn:epsilon=0.5",
 )
+@plans
 @reads()
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel to judge.")
 @click.option("--most", type=click.IntRange(2), default=1000, show_default=True, help="Measures compared at most.")

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Name, Reading, as_json, command, output, reads
+from ._options import Name, Reading, as_json, command, output, plans, reads
 from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
 
 #: Measures up to which a matrix is summarised.
@@ -21,6 +21,7 @@ LARGEST = 5000
     "kermes distances cells.csv --by patient --columns cd4,cd8 -d wasserstein:p=1 -o d.npy",
     "kermes distances digits.npz --divergence sinkhorn:epsilon=0.4 -o d.csv",
 )
+@plans
 @reads(labels=False)
 @click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
 @click.option("--squared", is_flag=True, help="Squared distances.")
@@ -77,6 +78,7 @@ def distances(
     "kermes gram cells.csv --by patient --columns cd4,cd8 -k mmd:sigma=1 -o k.npy",
     "kermes gram digits.npz --kernel kigv:eta=0.01,sigma=1 -o k.npz",
 )
+@plans
 @reads(labels=False)
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")

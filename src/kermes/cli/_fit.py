@@ -12,7 +12,7 @@ import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._hints import say_hints, standardized
-from ._options import Name, Reading, as_json, command, output, reads, seed_option, task_option
+from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option, task_option
 from ._output import counted, print_json
 
 
@@ -21,6 +21,7 @@ from ._output import counted, print_json
     "kermes fit digits.npz -k sinkhorn:epsilon=0.5 -o digits.kermes",
     "kermes fit cells.csv --by patient --columns cd4,cd8 --label age --learner gp -o age.kermes",
 )
+@plans
 @reads()
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
 @task_option

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
-from ._output import check_output
+from ._output import check_output, print_plan
 
 Function = Callable[..., Any]
 
@@ -212,6 +212,30 @@ LABEL_OPTIONS = [
     click.option("--label", metavar="COLUMN", help="The column (or array) of labels."),
     click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels, in order."),
 ]
+
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Only print the pairs, and the time and memory that they would take."
+)
+
+
+def plans(command: Function) -> Function:
+    """Add ``--dry-run``, which ends a command where its engine would begin to compute."""
+
+    @functools.wraps(command)
+    def with_plan(dry_run: bool, **options: Any) -> Any:
+        if not dry_run:
+            return command(**options)
+        from .._dry_run import Planned
+        from .._dry_run import dry_run as nothing_is_computed
+
+        try:
+            with nothing_is_computed():
+                return command(**options)
+        except Planned as planned:
+            print_plan({planned.name: planned.estimate} if planned.estimate is not None else {}, options["as_json"])
+
+    return dry_run_option(with_plan)
 
 
 def reads(labels: bool = True) -> Callable[[Function], Function]:

@@ -143,6 +143,25 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
         click.echo(printable(f"  {name.ljust(width)}  {value}"))
 
 
+def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
+    """Print what a dry run would have computed: pairs, time and memory of each name, and of all."""
+    from .._quantities import duration, size
+
+    total = {
+        "pairs": sum(found.pairs for found in estimates.values()),
+        "seconds": float(sum(found.seconds for found in estimates.values())),
+        "bytes": float(max((found.bytes for found in estimates.values()), default=0.0)),
+    }
+    if as_json:
+        print_json(total)
+        return
+    for name, found in estimates.items() if len(estimates) > 1 else ():
+        click.echo(printable(f"{name}: {found}"))
+    names = f"{next(iter(estimates))}, " if len(estimates) == 1 else ""
+    facts = {"pairs": total["pairs"], "time": duration(total["seconds"]), "memory": size(total["bytes"])}
+    print_facts(f"{names}not computed", {name: str(value) for name, value in facts.items()})
+
+
 def number(value: Any) -> str:
     """Return a number as a string: four digits, whole numbers in full."""
     if value is None:

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Reading, as_json, command, output, reads
+from ._options import Reading, as_json, command, output, plans, reads
 from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
 
 
@@ -19,6 +19,7 @@ from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_ro
     "kermes predict age.kermes new.csv --std -o ages.csv",
 )
 @click.argument("model", type=click.Path(path_type=Path))
+@plans
 @reads()
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
 @click.option("--std", is_flag=True, help="Also the standard deviation of each number.")

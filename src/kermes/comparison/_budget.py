@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any
 
 import numpy as np
 
-from .._checks import positive
+from .._quantities import as_seconds, duration
 from ..engine import Engine
-from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._search import evaluate
 
-_UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
-_PART = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
+__all__ = ["Clock", "duration", "estimate", "read_budget"]
 
 
 def read_budget(budget: Any) -> float | None:
     """Return seconds from a number of them or a string such as '90s', '5min' or '1h 30min'."""
-    if budget is None:
-        return None
-    if not isinstance(budget, str):
-        return positive(budget, "budget", remedy="Or a string such as '5min'.")
-    string = budget.strip().lower()
-    if re.fullmatch(r"\d+(\.\d+)?", string):
-        return positive(float(string), "budget")
-    if not re.fullmatch(rf"({_PART}\s*)+", string):
-        raise InvalidParameterError(
-            f"`budget` must be a number of seconds, or a string such as '30s', '5min' or '1h 30min'; got {budget!r}."
-        )
-    return positive(sum(float(number) * _UNITS[unit] for number, unit in re.findall(_PART, string)), "budget")
-
-
-def duration(seconds: float) -> str:
-    """Return seconds in a form that people read."""
-    if seconds < 120:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return None if budget is None else as_seconds(budget, "budget")
 
 
 class Clock:

@@ -13,6 +13,8 @@ from .jit import strict_core, tile_core
 WIDE = 64
 #: Below this fraction of the norms a squared distance from a product is computed again by differences.
 CANCELLED = 1e-2
+#: Numbers of the rows that are copied at a time (16 MB).
+COPIED = 1 << 21
 
 
 def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArray, triangle: bool) -> FloatArray:
@@ -26,15 +28,18 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
         out = np.zeros((len(rows), len(cols)))
         power_tile(a, rows, b, cols, triangle, 2.0, out)
         return out
-    y = b[cols]
-    centre = y.mean(axis=0)
-    y -= centre
-    x = a[rows] - centre
-    x_norms, y_norms = np.einsum("ik,ik->i", x, x), np.einsum("ik,ik->i", y, y)
-    out = x_norms[:, None] + y_norms[None]
-    limit = CANCELLED * out
-    out -= 2.0 * (x @ y.T)
-    refine(a, rows, b, cols, limit, out)
+    norms, out = np.zeros((2, len(rows), len(cols)))
+    width = max(WIDE, COPIED // (len(rows) + len(cols)))
+    for start in range(0, a.shape[1], width):
+        y = b[cols, start : start + width]
+        centre = y.mean(axis=0)
+        y -= centre
+        x = a[rows, start : start + width]
+        x -= centre
+        norms += np.einsum("ik,ik->i", x, x)[:, None] + np.einsum("ik,ik->i", y, y)[None]
+        out += x @ y.T
+    out = norms - 2.0 * out
+    refine(a, rows, b, cols, CANCELLED * norms, out)
     return np.asarray(out)
 
 

@@ -139,6 +139,20 @@ class Divergence(Frozen, Route, ABC):
         """Return how the pairs of X and Y are computed: by default by this divergence itself."""
         return self
 
+    def passes(self, X: Measures, Y: Measures) -> list[Route]:
+        """Return routes whose values add up to those of :meth:`route`, taken one after another.
+
+        Several where all that one route prepares would not fit in memory, such as the projections on all slices.
+        """
+        return [self.route(X, Y)]
+
+    def pair_bytes(self, X: Measures, Y: Measures) -> float:
+        """Return the memory that the largest pair takes while it is computed, where that grows with n x m atoms.
+
+        Asked before anything is prepared: the engine refuses pairs for which there is no memory.
+        """
+        return 0.0
+
 
 def require_same_dim(X: Measures, Y: Measures) -> None:
     """Refuse collections whose points have different dimensions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,26 +12,49 @@ from ..core import ragged
 from ..core import status as codes
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
+from ._base import batches
 
 if TYPE_CHECKING:
     from ..core.transport.quantiles import Sorted
 
+#: Projections that are computed and sorted at a time: some 0.3 s, after which an interrupt is heard.
+BLOCK = 1 << 22
 #: Levels of an exact grid up to which the vectors are worth having.
 MOST_LEVELS = 4096
 #: Decimals to which levels are told apart: cumulated weights carry rounding.
 DECIMALS = 14
 
 
-def sorted_halves(X: Measures, projections: FloatArray) -> Sorted:
-    """Return measures, projected on L lines as (L, N), as the core merges them."""
+def blocks(X: Measures, n_lines: int) -> Iterator[tuple[IndexArray, slice]]:
+    """Yield rows of measures and ranges of lines whose projections are a block: the most that is copied at a time."""
+    for rows in batches(X.sizes.astype(np.float64), BLOCK / max(1, n_lines)):
+        step = max(1, BLOCK // int(X.sizes[rows].sum()))
+        yield from ((rows, slice(start, min(start + step, n_lines))) for start in range(0, n_lines, step))
+
+
+def sorted_halves(X: Measures, directions: FloatArray | None = None) -> Sorted:
+    """Return measures, projected on L lines by ``directions`` (L, dim) or on the line as they are, for merging."""
     from ..core.transport.quantiles import Sorted, split
 
-    order = np.lexsort((projections, np.broadcast_to(ragged.owners(X.offsets), projections.shape)))
-    n_lines, size = len(projections), len(X.points) + len(X)
+    n_lines, size = 1 if directions is None else len(directions), len(X.points) + len(X)
     points, levels = np.zeros((n_lines, size)), np.zeros((n_lines, size))
     uppers, lasts = np.zeros((n_lines, len(X)), dtype=np.int64), np.zeros((n_lines, len(X)), dtype=np.int64)
     halves = Sorted(points, levels, np.zeros(len(X), dtype=np.int64), uppers, lasts)
-    split(np.take_along_axis(projections, order, axis=1), X.weights[order], np.array(X.offsets), halves)
+    for rows, lines in blocks(X, n_lines):
+        part = X[rows]
+        values = np.ascontiguousarray(part.points.T) if directions is None else directions[lines] @ part.points.T
+        order = np.lexsort((values, np.broadcast_to(ragged.owners(part.offsets), values.shape)))
+        first, where = X.offsets[rows[0]] + rows[0], slice(rows[0], rows[-1] + 1)
+        atoms = slice(first, first + len(part.points) + len(part))
+        out = Sorted(
+            np.zeros((len(values), len(part.points) + len(part))),
+            np.zeros((len(values), len(part.points) + len(part))),
+            *(np.zeros(len(part), dtype=np.int64), *np.zeros((2, len(values), len(part)), dtype=np.int64)),
+        )
+        split(np.take_along_axis(values, order, axis=1), part.weights[order], np.array(part.offsets), out)
+        points[lines, atoms], levels[lines, atoms] = out.points, out.levels
+        halves.starts[where] = out.starts + first
+        uppers[lines, where], lasts[lines, where] = out.uppers + first, out.lasts + first
     return halves
 
 

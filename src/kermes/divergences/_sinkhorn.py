@@ -129,6 +129,11 @@ class Sinkhorn(Divergence):
         """A cost matrix needs measures on a shared support of its size."""
         self.cost.check(X)
 
+    def pair_bytes(self, X: Measures, Y: Measures) -> float:
+        """The costs of all pairs of atoms, and their Gibbs kernel twice; a shared support has one table for all."""
+        sides = [min(Z.sizes.max(), np.inf if Z.support is None else LARGEST_TABLE) for Z in (X, Y)]
+        return 24.0 * float(sides[0]) * float(sides[1])
+
     def route(
         self, X: Measures, Y: Measures, *, largest_table: int = LARGEST_TABLE, by_axes: bool = True
     ) -> SinkhornRoute:

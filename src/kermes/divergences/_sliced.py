@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,23 +12,34 @@ from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._quantiles import sorted_halves, underflow
+from ._quantiles import blocks, sorted_halves, underflow
 
 if TYPE_CHECKING:
     from ..core.sliced import Ranked
     from ..core.transport.quantiles import Sorted
 
 
+#: Bytes of sorted projections that are kept at a time; beyond that, slices are taken in several passes.
+PASS_BYTES = 1 << 29
+
+
 @dataclass(frozen=True, eq=False)
 class _Projections(Route):
-    """Measures projected on lines, (L, dim)."""
+    """Measures projected on lines, (L, dim), which are a ``share`` of all."""
 
     directions: FloatArray
     p: float
+    share: float = 1.0
+    #: Numbers that are kept for each projection of an atom.
+    numbers: ClassVar[int] = 1
 
-    def projections(self, X: Measures) -> FloatArray:
-        """Return the projections (L, N): slice by slice, so that sorting runs along memory."""
-        return np.asarray(self.directions @ X.points.T)
+    def in_passes(self, n_atoms: int) -> list[Route]:
+        """Return routes for some of the lines each, whose values add up to those of this one."""
+        need = 8 * self.numbers * n_atoms * len(self.directions)
+        if need <= PASS_BYTES or self.p not in (1, 2):  # other powers are not additive: tiles are SW_p
+            return [self]
+        parts = np.array_split(self.directions, min(len(self.directions), -(-need // PASS_BYTES)))
+        return [replace(self, directions=part, share=len(part) / len(self.directions)) for part in parts]
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         """Return SW_p^p for p = 1 and 2, otherwise SW_p."""
@@ -36,6 +47,8 @@ class _Projections(Route):
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         values = self.powers(A, B, rows, cols, triangle, self.p)
+        if self.share != 1.0:
+            values *= self.share
         if self.p != 2:
             return Tile(values)
         return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
@@ -49,10 +62,14 @@ class _Aligned(_Projections):
     """Measures of m equal atoms each, p = 2: sorted projections as one row, scaled so that distances are Euclidean."""
 
     def prepare(self, X: Measures) -> FloatArray:
-        projections = self.projections(X)
-        values = np.sort(projections.reshape(len(projections), len(X), -1), axis=2)
-        values /= np.sqrt(values.shape[0] * values.shape[2])
-        return np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(len(X), -1)
+        n_lines, size = len(self.directions), int(X.sizes[0])
+        prepared: FloatArray = np.empty((len(X), n_lines, size))
+        for rows, lines in blocks(X, n_lines):
+            values = (self.directions[lines] @ X[rows].points.T).reshape(-1, len(rows), size)
+            values.sort(axis=2)
+            values /= np.sqrt(n_lines * size)
+            prepared[rows, lines] = values.transpose(1, 0, 2)
+        return prepared.reshape(len(X), -1)
 
     def powers(
         self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, p: float
@@ -72,10 +89,14 @@ class _Uniform(_Projections):
     def prepare(self, X: Measures) -> Ranked:
         from ..core.sliced import Ranked
 
-        projections = self.projections(X)
-        for start, stop in itertools.pairwise(X.offsets):
-            projections[:, start:stop].sort(axis=1)
-        return Ranked(np.ascontiguousarray(projections.T), np.array(X.offsets))
+        ranked: FloatArray = np.empty((len(X.points), len(self.directions)))
+        for rows, lines in blocks(X, len(self.directions)):
+            part = X[rows]
+            projections = self.directions[lines] @ part.points.T  # slice by slice: sorting runs along memory
+            for start, stop in itertools.pairwise(part.offsets):
+                projections[:, start:stop].sort(axis=1)
+            ranked[X.offsets[rows[0]] : X.offsets[rows[-1] + 1], lines] = projections.T
+        return Ranked(ranked, np.array(X.offsets))
 
     def powers(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core import sliced
@@ -88,8 +109,10 @@ class _Uniform(_Projections):
 class _Weighted(_Projections):
     """Any weights: a merge for each slice."""
 
+    numbers: ClassVar[int] = 2
+
     def prepare(self, X: Measures) -> Sorted:
-        return sorted_halves(X, self.projections(X))
+        return sorted_halves(X, self.directions)
 
     def powers(self, A: Sorted, B: Sorted, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core.transport import quantiles
@@ -163,7 +186,12 @@ class SlicedWasserstein(Divergence):
         reason = "a mean of L^p distances of quantile functions"
         return Claims(True if dim == 1 else None, negative_type, reason, None if self.p == 2 else 2.0)
 
-    def route(self, X: Measures, Y: Measures) -> Route:
+    def passes(self, X: Measures, Y: Measures) -> list[Route]:
+        """Take so many slices at a time that their sorted projections fit in memory."""
+        n_atoms = len(X.points) + (0 if Y is X else len(Y.points))
+        return self.route(X, Y).in_passes(n_atoms)
+
+    def route(self, X: Measures, Y: Measures) -> _Projections:
         """Return the cheapest route that both collections allow."""
         sizes = np.concatenate([X.sizes, Y.sizes])
         kind: type[_Projections] = _Weighted

@@ -3,7 +3,7 @@
 The way of a pair::
 
     pairwise           checks the arguments, and turns d**power into distances (_scale)
-    Engine.evaluate    finds the keeper, and asks what it lacks
+    Engine.evaluate    finds the keeper, and asks what it lacks; _estimate says what that takes, before it starts
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
       ledger           which pairs are missing, as blocks; a store has marks for that
       job              route of the divergence, both sides prepared once, checks of every tile
@@ -20,8 +20,19 @@ slots: it numbers by position. Divergences know nothing of all this. Start at ``
 from __future__ import annotations
 
 from ._engine import DEFAULT, Engine, Info
+from ._estimate import Estimate
 from ._pairwise import pairwise, precompute
 from ._store import Store
 from ._stored import StoredDistances, StoredMatrix
 
-__all__ = ["DEFAULT", "Engine", "Info", "Store", "StoredDistances", "StoredMatrix", "pairwise", "precompute"]
+__all__ = [
+    "DEFAULT",
+    "Engine",
+    "Estimate",
+    "Info",
+    "Store",
+    "StoredDistances",
+    "StoredMatrix",
+    "pairwise",
+    "precompute",
+]

@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from .._checks import choice, flag, integer
+from .._dry_run import Planned, is_dry
+from .._quantities import as_bytes, as_seconds
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Tile
 from ..exceptions import ConvergenceWarning, InvalidParameterError
-from ..measures import Measures
+from ..measures import Measures, as_measures
 from . import _dask, _executors, _ledger, _tiling
+from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._job import Job, check
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
@@ -86,7 +89,12 @@ class Engine:
     resume : bool
         Continue a store that exists; False refuses it (nothing is ever overwritten: delete it to start anew).
     progress : 'auto', True or False
-        Bar on stderr for work of over a second; 'auto' shows it on terminals only.
+        Bar on stderr for work of over a second; 'auto' shows it on terminals only. Work of over a minute is announced
+        there, with its pairs, time and memory; False keeps quiet.
+    memory_limit : float or str, optional
+        Bytes, or a string such as '4GB': what would take more is refused before it starts. By default all there is.
+    time_limit : float or str, optional
+        Seconds, or a string such as '10min': a call that would take longer is refused before it starts.
 
     Examples
     --------
@@ -108,6 +116,8 @@ class Engine:
     store: str | PathLike[str] | Store | None = None
     resume: bool = True
     progress: bool | str = "auto"
+    memory_limit: float | str | None = None
+    time_limit: float | str | None = None
     _memo: Memo | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
@@ -124,6 +134,9 @@ class Engine:
             integer(self.tile, "tile", low=1)
         if not isinstance(self.progress, bool) and self.progress != "auto":
             raise InvalidParameterError(f"`progress` must be 'auto', True or False; got {self.progress!r}.")
+        for name, read in (("memory_limit", as_bytes), ("time_limit", as_seconds)):
+            if getattr(self, name) is not None:
+                read(getattr(self, name), name)
         if self.memo:
             limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))
@@ -140,6 +153,38 @@ class Engine:
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
         _warn(info, divergence)
         return values, info
+
+    def estimate(self, X: Any, Y: Any = None, *, divergence: Divergence) -> Estimate:
+        """Return the pairs of X and Y, and the time and memory that they will take; nothing is remembered.
+
+        A few pairs are computed, with fewer atoms where measures are huge: some tenths of a second, after compilation.
+
+        Parameters
+        ----------
+        X, Y : Measures, or anything ``as_measures`` takes
+            Y is X by default.
+        divergence : Divergence
+            Which distance.
+
+        Returns
+        -------
+        Estimate
+            With ``pairs``, ``seconds`` and ``bytes``.
+
+        Examples
+        --------
+        >>> from kermes import Engine, datasets, divergences
+        >>> X = datasets.load_digits().measures()[:100]
+        >>> found = Engine().estimate(X, divergence=divergences.SlicedWasserstein())
+        >>> found.pairs, found.seconds < 10
+        (4950, True)
+        """
+        left = as_measures(X, "X")
+        right = left if Y is None or Y is X else as_measures(Y, "Y")
+        check(divergence, left, right)
+        n = len(left)
+        n_pairs = n * (n - 1) // 2 if right is left else n * len(right)
+        return estimate(divergence, left, right, n_pairs, self.n_threads)
 
     def forget(self) -> None:
         """Free the memory of remembered distances; they are computed anew when they are asked for.
@@ -176,14 +221,13 @@ class Engine:
             missing = _ledger.missing(keeper.pending, left, right, symmetric)
             if missing.blocks:
                 A, B = _measures(missing, X, Y, left, right, symmetric)
-                job = Job.prepare(divergence, A, B)
 
                 def put(block: Block, tile: Tile) -> None:
                     keeper.put(missing.left[block.rows], missing.right[block.cols], tile)
 
                 # Processes that want the pairs of a shared file wait: their cores are free.
                 cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
-                self._run(job, [batch for block in missing.blocks for batch in self._batches(job, block)], put, cores)
+                self._run_passes(divergence, A, B, missing.blocks, put, cores)
             return *keeper.read(left, right), missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
@@ -194,6 +238,7 @@ class Engine:
         store = as_store(self.store)
         keeper = StoreKeeper.find(store, self.resume, divergence, X, Y)
         if keeper is None:
+            self._consider(divergence, X, Y, len(X) * (len(X) - 1) // 2 if Y is X else len(X) * len(Y))
             job = prepare()
             keeper = StoreKeeper.create(store, divergence, X, Y, job.tile_shape(len(X), len(Y), self.tile))
         batches = keeper.unfinished()
@@ -231,6 +276,52 @@ class Engine:
         if self._is_local:
             return [Batch(tile, shape) for tile in _tiling.cut(block, shape)]
         return list(_tiling.batches(block, shape, _tiling.chunk_side(shape, n, m)))
+
+    def _consider(self, divergence: Divergence, A: Measures, B: Measures, n_pairs: int) -> None:
+        """Refuse pairs beyond memory and limits, and announce those that take over a minute, before they start."""
+        if is_dry():
+            raise Planned(type(divergence).__name__, estimate(divergence, A, B, n_pairs, self.n_threads))
+        if not self._is_local or n_pairs == 0:
+            return
+        memory_limit = np.inf if self.memory_limit is None else as_bytes(self.memory_limit, "memory_limit")
+        time_limit = np.inf if self.time_limit is None else as_seconds(self.time_limit, "time_limit")
+        refuse_heavy_pairs(divergence, A, B, n_pairs, self.n_threads, memory_limit)
+        limited = min(memory_limit, time_limit) < np.inf
+        quiet = self.progress is False or threading.current_thread() is not threading.main_thread()
+        if limited or (not quiet and may_be_long(divergence, A, B, n_pairs, self.n_threads)):
+            found = estimate(divergence, A, B, n_pairs, self.n_threads)
+            announce(found, type(divergence).__name__, time_limit, memory_limit)
+
+    def _run_passes(
+        self,
+        divergence: Divergence,
+        A: Measures,
+        B: Measures,
+        blocks: list[Block],
+        put: Callable[[Block, Tile], None],
+        cores: int,
+    ) -> None:
+        """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added."""
+        self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
+        routes = divergence.passes(A, B) if self._is_local else [divergence.route(A, B)]
+        job = Job.prepare(divergence, A, B, route=routes[0])
+        batches = [batch for block in blocks for batch in self._batches(job, block)]
+        if len(routes) == 1:
+            self._run(job, batches, put, cores)
+            return
+        sums: dict[int, Tile] = {}
+
+        def add(block: Block, tile: Tile) -> None:
+            before = sums.get(id(block))
+            sums[id(block)] = tile if before is None else _added(before, tile)
+
+        self._run(job, batches, add, cores)
+        for route in routes[1:]:
+            del job  # its arrays make room for those of the next pass
+            job = Job.prepare(divergence, A, B, route=route)
+            self._run(job, batches, add, cores)
+        for batch in batches:
+            put(batch.block, sums[id(batch.block)])
 
     def _run(
         self,
@@ -298,6 +389,13 @@ def _at(X: Measures, rows: IndexArray, slots: IndexArray, wanted: IndexArray) ->
     row_of = np.empty(slots.max() + 1, dtype=np.int64)
     row_of[slots] = rows
     return Measures(X._root, row_of[wanted])
+
+
+def _added(tile: Tile, other: Tile) -> Tile:
+    """Return the sums of two parts of the values of the same pairs, with the worse status of both."""
+    status = np.maximum(np.asarray(tile.status), np.asarray(other.status))
+    error = None if tile.error is None or other.error is None else tile.error + other.error
+    return Tile(tile.values + other.values, status, error)
 
 
 def _warn(info: Info, divergence: Divergence) -> None:

@@ -59,9 +59,11 @@ class Job:
     row_work: float
 
     @classmethod
-    def prepare(cls, divergence: Divergence, X: Measures, Y: Measures, same_rows: bool = False) -> Job:
+    def prepare(
+        cls, divergence: Divergence, X: Measures, Y: Measures, same_rows: bool = False, route: Route | None = None
+    ) -> Job:
         """Do the work that belongs to each measure alone. With ``same_rows`` equal row numbers are equal measures."""
-        route = divergence.route(X, Y)
+        route = divergence.route(X, Y) if route is None else route
         with ONE_THREAD:  # the matrices of one measure are small: threads would only wait
             A = route.prepare(X)
             B = A if Y is X else route.prepare(Y)

@@ -1,0 +1,202 @@
+"""What pairs will take, before they are computed: measured on a few of them, with fewer atoms where they are huge."""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._quantities import duration, size
+from .._typing import IndexArray
+from ..divergences import Divergence
+from ..exceptions import InvalidParameterError, KermesError
+from ..measures import Measures
+from ..measures._thinning import draw_at_random
+from ._executors import ONE_THREAD
+from ._job import Job
+from ._memory import available_memory
+from ._tiling import Batch, Block
+
+__all__ = ["Estimate", "estimate"]
+
+#: Elementary operations of a second, by which :meth:`Route.work` says how long a pair takes, roughly.
+RATE = 1.5e9
+#: Operations of a pair beyond which measures are tried with fewer atoms; these are then as many as this allows.
+TRIED = 1e8
+#: Atoms that are tried, at least.
+FEWEST = 512
+#: Seconds of a sample that say enough, and measures in it that do.
+ENOUGH, MOST = 0.2, 64
+#: Seconds that are announced before.
+LONG = 60.0
+#: Memory of a pair below which it is not asked whether there is enough.
+SMALL = 1 << 28
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a call will take.
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs to evaluate, none known before.
+    seconds : float
+        On cores that nobody else uses, without compilation.
+    bytes : float
+        Memory beyond that of the measures: results, what is prepared, and pairs at work.
+    """
+
+    pairs: int
+    seconds: float
+    bytes: float
+
+    def __str__(self) -> str:
+        return f"{self.pairs:,} pair{'s' * (self.pairs != 1)}, about {duration(self.seconds)} and {size(self.bytes)}"
+
+
+class _Trial(NamedTuple):
+    """A sample of the measures: its atoms, the seconds and bytes to prepare it, seconds and work of all its pairs."""
+
+    atoms: float
+    once: float
+    bytes: float
+    seconds: float
+    work: float
+
+
+def estimate(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, threads: int) -> Estimate:
+    """Return what ``n_pairs`` pairs of X and Y take on some threads, from samples of growing size.
+
+    Time and memory of the preparation are a + b * atoms (tables of a shared support are made once), time of the pairs
+    is in proportion to the operations that the route counts.
+    """
+    random, same = np.random.default_rng(0), Y is X
+    orders = [random.permutation(len(Z)) for Z in ((X,) if same else (X, Y))]
+    atoms = _atoms_to_try(divergence, X, Y, orders)
+
+    def trial(k: int, trace: bool = False) -> _Trial:
+        sides = [_thinned(Z[np.sort(order[:k])], atoms) for Z, order in zip((X, Y), orders, strict=False)]
+        found = _try(divergence, sides[0], sides[-1], same, trace)
+        if found.once + found.seconds < ENOUGH:
+            return found
+        again = _try(divergence, sides[0], sides[-1], same, trace)  # another precision or route may have been compiled
+        return min(found, again, key=lambda found: found.once + found.seconds)
+
+    trial(2)  # compiles
+    first = last = trial(2)
+    k = 2
+    while last.once + last.seconds < ENOUGH and k < min(MOST, max(map(len, orders))):
+        k = min(2 * k, max(map(len, orders)))
+        last = trial(k)
+    traced = [trial(2, trace=True).bytes, trial(k, trace=True).bytes]
+    n_atoms = float(X.sizes.sum() + (0 if same else Y.sizes.sum()))
+    route = divergence.route(
+        *(_thinned(Z[order[:2]], atoms) for Z, order in zip((X, Y), (orders[0], orders[-1]), strict=True))
+    )
+    per_operation = last.seconds / max(last.work, 1.0)
+    passes = 1 if type(divergence).passes is Divergence.passes else len(divergence.passes(X, Y))
+    seconds = _extrapolated(first.atoms, first.once, last.atoms, last.once, n_atoms)
+    prepared = _extrapolated(first.atoms, traced[0], last.atoms, traced[1], n_atoms) / passes
+    at_work = divergence.pair_bytes(X, Y) * min(threads, max(1, n_pairs))
+    results = 2 * (17 if divergence.estimates_error else 9) * len(X) * len(Y)
+    seconds += per_operation * route.work(X, Y) * n_pairs / min(threads, max(1, n_pairs))
+    return Estimate(n_pairs, seconds, prepared + at_work + results)
+
+
+def refuse_heavy_pairs(
+    divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, threads: int, limit: float
+) -> None:
+    """Refuse, before anything is prepared, pairs that need more memory than there is."""
+    need = divergence.pair_bytes(X, Y)
+    if need <= SMALL:
+        return
+    free = min(available_memory(), limit)
+    if need * min(threads, n_pairs) <= free:
+        return
+    try:
+        took = f", and all {n_pairs:,} about {duration(estimate(divergence, X, Y, n_pairs, threads).seconds)}"
+    except KermesError:
+        took = ""
+    raise InvalidParameterError(
+        f"{type(divergence).__name__} between measures of up to {X.sizes.max():,} and {Y.sizes.max():,} atoms takes "
+        f"{size(need)} of memory for a pair on each of {min(threads, n_pairs)} threads{took}; {size(free)} are free. "
+        "Give the measures fewer atoms, features.Codebook(n_atoms=512) or X.quantize(512), or take a distance that "
+        "is linear in the atoms, SlicedWasserstein or GaussianWasserstein."
+    )
+
+
+def announce(found: Estimate, name: str, time_limit: float, memory_limit: float) -> None:
+    """Refuse what exceeds a limit; say on stderr what takes over a minute."""
+    if found.seconds > time_limit or found.bytes > memory_limit:
+        raise InvalidParameterError(
+            f"{name} would take {found}; the limits of the engine are {_limit(time_limit, duration)} and "
+            f"{_limit(memory_limit, size)}. Raise them, take fewer measures or atoms (features.Codebook, X.quantize), "
+            "or keep distances on disk and go on another time: Engine(store='d.zarr')."
+        )
+    if found.seconds > LONG:
+        print(f"{name}: {found}", file=sys.stderr, flush=True)
+
+
+def may_be_long(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, threads: int) -> bool:
+    """Whether pairs may take a minute, by the operations that the route of a few counts, within a factor of ten."""
+    if n_pairs * float(max(X.sizes.mean(), Y.sizes.mean())) ** 3 < LONG / 10 * RATE:
+        return False
+    sides = _thinned(X[:2], FEWEST), _thinned(Y[:2], FEWEST)
+    try:
+        work = divergence.route(*sides).work(X, Y)
+    except KermesError:  # which the run itself will meet
+        return False
+    return work * n_pairs / RATE / threads > LONG / 10
+
+
+def _limit(value: float, form: object) -> str:
+    return "any" if value == np.inf else form(value)  # type: ignore[operator,no-any-return]
+
+
+def _try(divergence: Divergence, A: Measures, B: Measures, same: bool, trace: bool) -> _Trial:
+    """Prepare a sample and evaluate its pairs, in this thread, whose time is counted; with ``trace`` its memory."""
+    n_atoms = float(A.sizes.sum() + (0 if same else B.sizes.sum()))
+    if trace:
+        tracemalloc.start()
+        try:
+            Job.prepare(divergence, A, A if same else B)
+            return _Trial(n_atoms, 0.0, float(tracemalloc.get_traced_memory()[1]), 0.0, 0.0)
+        finally:
+            tracemalloc.stop()
+    started = time.thread_time()
+    job = Job.prepare(divergence, A, A if same else B)
+    prepared = time.thread_time()
+    block = Block(np.arange(len(A)), np.arange(len(B)), same)
+    with ONE_THREAD:
+        job.evaluate(Batch(block, job.tile_shape(len(A), len(B), None)))
+    seconds = time.thread_time() - prepared
+    return _Trial(n_atoms, prepared - started, 0.0, seconds, job.work * max(1, block.n_pairs))
+
+
+def _atoms_to_try(divergence: Divergence, X: Measures, Y: Measures, orders: list[IndexArray]) -> int:
+    """Return how many atoms of a measure are tried, at most."""
+    atoms, largest = FEWEST, int(max(X.sizes.max(), Y.sizes.max()))
+    while atoms < largest:
+        sides = [_thinned(Z[order[:1]], 4 * atoms) for Z, order in zip((X, Y), (orders[0], orders[-1]), strict=True)]
+        if divergence.route(*sides).work(*sides) > TRIED:
+            break
+        atoms *= 4
+    return atoms
+
+
+def _thinned(X: Measures, atoms: int) -> Measures:
+    """Return the measures with at most so many atoms each."""
+    return X if X.sizes.max() <= atoms else Measures(draw_at_random(X._packed, X.rows, atoms, 0))
+
+
+def _extrapolated(x: float, y: float, x2: float, y2: float, at: float) -> float:
+    """Return the value at ``at`` of the line through two points, or of the line through 0 if they are one."""
+    if x2 <= x:
+        return y2 * at / x2
+    slope = max(0.0, (y2 - y) / (x2 - x))
+    return max(0.0, y - slope * x) + slope * at
