@@ -7,7 +7,7 @@ from tests.oracles.entropic import plan as entropic_plan
 
 from kermes import Measures, divergences, ground, pairwise
 from kermes.divergences import _plans
-from kermes.exceptions import ConvergenceWarning, UnsuitableDataError
+from kermes.exceptions import ConvergenceWarning, NumericalError, UnsuitableDataError
 from kermes.ground import as_cost
 
 COSTS = ["euclidean", ground.Binary(1.5), ground.Torus(2.0)]
@@ -111,3 +111,32 @@ def test_entropic_plan_tells_when_it_gives_up():
         divergences.Sinkhorn(epsilon=0.05, tol=1e-6, max_iter=2).plan(X[0], X[1])
     with pytest.raises(UnsuitableDataError, match="shared support"):
         divergences.Sinkhorn(epsilon=0.1, cost=np.zeros((2, 2))).plan(X[0], X[1])
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("cost", ["euclidean", "binary", "cityblock"])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_potentials_are_feasible_and_attain_the_cost(p, cost, dim):
+    """Weak duality bounds every feasible pair from above: equality shows that both sides are optimal."""
+    rng = np.random.default_rng(dim)
+    points = [rng.integers(0, 4, (n, dim)).astype(float) for n in (1, 6, 9)]  # atoms repeat, and both share points
+    X = Measures.from_samples(points, weights=[rng.random(len(x)) + 0.1 for x in points])
+    W = divergences.Wasserstein(p=p, cost=cost)
+    D = pairwise(X, divergence=W)
+    for i in range(3):
+        for j in range(3):
+            u, v = W.potentials(X[i], X[j])
+            costs, plan = W.plan_costs(X[i], X[j]), W.plan(X[i], X[j])
+            slack = costs - u[:, None] - v[None]
+            top = costs.max() or 1.0
+            assert slack.min() >= -1e-14 * top
+            assert np.abs(slack[plan > 1e-15]).max() <= 1e-14 * top
+            a, b = (X[k].weights / X[k].mass for k in (i, j))
+            np.testing.assert_allclose(a @ u + b @ v, D[i, j] ** p, rtol=1e-13, atol=1e-14 * top)
+            np.testing.assert_allclose(a @ u, b @ v, rtol=0, atol=1e-14 * top)
+
+
+def test_potentials_refuse_costs_that_overflow():
+    X = Measures.from_samples([np.array([[0.0, 0.0]]), np.array([[1e200, 0.0]])])
+    with pytest.raises(NumericalError, match="overflow"):
+        divergences.Wasserstein(p=2).potentials(X[0], X[1])
