@@ -78,6 +78,7 @@ EDGES = {
         "engine",
         "estimators",
         "ground",
+        "inference",
         "measures",
     },
     "kernels": {"_frozen", "core", "divergences", "engine", "ground", "measures"},

@@ -57,7 +57,9 @@ def test_large_clouds_are_compared_on_a_codebook():
     assert quantised == {name for name in steps if name.endswith(", codebook")}
     assert {"sliced W2, SVC, codebook", "Sinkhorn W2, SVC, codebook", "MMD, SVC, codebook"} <= quantised
     assert steps["Gaussian W2, SVC"] is None
-    result = compare(X, wide, candidates=[c for c in found if "sliced" in c.name or "shares" in c.name], cv=2, inner_cv=2)
+    result = compare(
+        X, wide, candidates=[c for c in found if "sliced" in c.name or "shares" in c.name], cv=2, inner_cv=2
+    )
     assert [row.mean for row in result.rows] == [1.0, 1.0, 1.0]
     assert len(result.best_.predict(X)) == 12
 

@@ -188,7 +188,9 @@ def test_candidates_share_the_result_of_a_small_step():
     step = CountingCodebook(4, 0)
     listed = [Candidate(f"{n}", divergences.SlicedWasserstein(n_slices=n), preprocessing=step) for n in (3, 5)]
     found = compare(X, y, candidates=listed, cv=3, inner_cv=2)
-    assert CountingCodebook.fits == 3 * (1 + 2) + 3  # each outer fold, its inner splits; the best one fitted to all, searched
+    assert (
+        CountingCodebook.fits == 3 * (1 + 2) + 3
+    )  # each outer fold, its inner splits; the best one fitted to all, searched
     alone = compare(X, y, candidates=listed[1:], cv=3, inner_cv=2)
     assert found["5"].scores == alone["5"].scores
 

@@ -10,10 +10,10 @@ from scipy.spatial.distance import cdist
 from tests.oracles import barycenters
 
 from kermes import Measures, datasets, divergences, ground, pairwise
-from kermes.divergences import GaussianWasserstein, MMD, Euclidean, Sinkhorn, SlicedWasserstein, Wasserstein
+from kermes.divergences import MMD, Euclidean, GaussianWasserstein, Sinkhorn, SlicedWasserstein, Wasserstein
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
-from kermes.inference import barycenter
 from kermes.inference import _barycenter_entropic as entropic
+from kermes.inference import barycenter
 from kermes.inference._barycenter_gaussian import moments
 
 LINE = [Wasserstein(p=1), Wasserstein(p=1.5), Wasserstein(p=2), Wasserstein(p=3), SlicedWasserstein(p=2)]

@@ -192,10 +192,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Me
         nearest = self._distances(X, X[chosen])[:, 0] ** power
         while len(chosen) < self.n_clusters:
             total = nearest.sum()
-            free = np.setdiff1d(np.arange(len(X)), chosen)
             if total > 0:
                 drawn = np.unique(rng.choice(len(X), trials, p=nearest / total))
             else:  # all others equal one that was drawn
+                free = np.setdiff1d(np.arange(len(X)), chosen)
                 drawn = rng.choice(free, 1)
             costs = np.minimum(nearest[:, None], self._distances(X, X[drawn]) ** power)
             winner = int(costs.sum(axis=0).argmin())

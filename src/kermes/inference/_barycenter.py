@@ -274,7 +274,7 @@ def _places(support: ArrayLike, dim: int) -> FloatArray:
     sound = points.ndim == 2 and points.shape[1] == dim and len(points) and np.isfinite(points).all()
     if not sound or len(np.unique(points, axis=0)) < len(points):
         raise InvalidParameterError(
-            f"`support` must hold distinct finite points of dimension {dim}, shape (m, {dim}); got shape {points.shape}."
+            f"`support` must hold distinct finite points of dimension {dim}, (m, {dim}); got shape {points.shape}."
         )
     return np.ascontiguousarray(points)
 

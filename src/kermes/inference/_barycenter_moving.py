@@ -93,11 +93,9 @@ def _iterate(
     step: Callable[[FloatArray], FloatArray], x: FloatArray, masses: FloatArray, problem: Problem, max_iter: int
 ) -> tuple[FloatArray, BarycenterInfo]:
     """Repeat a step until atoms move by at most ``tol`` of the unit in the mean square, or after ``max_iter``."""
-    tol, max_iter, moved = problem.tol or 1e-6, problem.max_iter or max_iter, 0.0
-    for iteration in range(1, max_iter + 1):
+    tol, max_iter, moved, iteration = problem.tol or 1e-6, problem.max_iter or max_iter, np.inf, 0
+    while moved > tol and iteration < max_iter:
         new = step(x)
         moved = float(np.sqrt(masses @ ((new - x) ** 2).sum(axis=1)))
-        x = new
-        if moved <= tol:
-            break
+        x, iteration = new, iteration + 1
     return x, BarycenterInfo(iteration, moved, moved <= tol)

@@ -2,12 +2,13 @@
 
 One measure: ``_principal`` axes of its points, and those in the feature space of a point kernel. Two: ``_transport``
 what moves where. Many: ``_neighbors`` the measures next to one · ``_map`` the data set on a plane, and how far to
-trust it. ``_models``: which training measures a prediction comes from; are the uncertainties of a Gaussian process
-right? Imports ``estimators`` and everything below.
+trust it · ``_difference`` where two groups differ. ``_models``: which training measures a prediction comes from; are
+the uncertainties of a Gaussian process right? Imports ``estimators`` and everything below.
 """
 
 from __future__ import annotations
 
+from ._difference import CoordinateDifference, Difference, difference
 from ._map import DataMap, data_map
 from ._models import Contributions, LeaveOneOut, contributions, leave_one_out
 from ._neighbors import Neighbors, nearest
@@ -16,8 +17,10 @@ from ._transport import TransportPlan, transport_plan
 
 __all__ = [
     "Contributions",
+    "CoordinateDifference",
     "CovarianceSpectrum",
     "DataMap",
+    "Difference",
     "LeaveOneOut",
     "Neighbors",
     "TransportPlan",
@@ -25,6 +28,7 @@ __all__ = [
     "contributions",
     "covariance_spectrum",
     "data_map",
+    "difference",
     "leave_one_out",
     "nearest",
     "transport_plan",

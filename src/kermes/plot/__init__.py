@@ -3,13 +3,14 @@
 Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.plot(ax)`` draws again, ``ax_`` and
 ``figure_`` are where. Nothing is shown. The functions are short forms of the displays of their files and return axes
 or a figure. ``_matrices`` · ``_dendrogram`` · ``_map`` · ``_panels`` of measures · ``_transport`` · ``_ternary`` ·
-``_contributions``; ``_display`` has what they share. Imports ``inspection`` and everything below.
+``_contributions`` · ``_difference``; ``_display`` has what they share. Imports ``inspection`` and everything below.
 """
 
 from __future__ import annotations
 
 from ._contributions import ContributionsDisplay
 from ._dendrogram import DendrogramDisplay, dendrogram
+from ._difference import DifferenceDisplay
 from ._map import MapDisplay
 from ._matrices import GramDisplay, HeatmapDisplay, SpectrumDisplay, gram, heatmap
 from ._panels import EigenfunctionsDisplay, WeightedPCADisplay, eigenfunctions, weighted_pca
@@ -19,6 +20,7 @@ from ._transport import TransportPlanDisplay
 __all__ = [
     "ContributionsDisplay",
     "DendrogramDisplay",
+    "DifferenceDisplay",
     "EigenfunctionsDisplay",
     "GramDisplay",
     "HeatmapDisplay",

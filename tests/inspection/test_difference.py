@@ -1,0 +1,122 @@
+"""Where two groups differ: plain loops, the null hypothesis, and bad input."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kermes import Measures, divergences, ground, pairwise
+from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from kermes.inference import barycenter
+from kermes.inspection import difference
+
+
+def histograms(n=20, bins=6, shift=0, seed=0):
+    H = np.random.default_rng(seed).poisson(30, size=(n, bins))
+    H[n // 2 :, 2] += shift
+    return Measures.from_histograms(H, np.arange(float(bins))), np.repeat(["a", "b"], n // 2)
+
+
+def test_scores_and_p_values_by_plain_loops():
+    """All 20 arrangements of 3 + 3 labels; the largest ratio of each gives p-values."""
+    X, y = histograms(6, shift=15)
+    H = np.array([m.weights / m.mass for m in X])
+    found = difference(X, y)
+    assert_allclose(found.scores, H[3:].mean(axis=0) - H[:3].mean(axis=0))
+    sd = H.std(axis=0, ddof=1) * np.sqrt(2 / 3)
+    largest = []
+    for group in itertools.combinations(range(6), 3):
+        inside = np.isin(np.arange(6), group)
+        largest.append((np.abs(H[inside].mean(axis=0) - H[~inside].mean(axis=0)) / sd).max())
+    wanted = [(np.array(largest) >= ratio - 1e-9).mean() for ratio in np.abs(found.scores) / sd]
+    assert found.n_permutations == 19
+    assert_allclose(found.p_values, wanted)
+    assert_allclose(found.bands, np.sort(largest)[18] * sd)
+
+
+def test_noise_is_not_sold_as_a_finding():
+    """In at most about 5 % of studies without a difference anything leaves its band."""
+    wrong = 0
+    for seed in range(100):
+        X, y = histograms(seed=seed)
+        found = difference(X, y, n_permutations=99, random_state=seed)
+        wrong += bool(found.significant.any())
+        assert found.significant.any() == (found.p_value <= 0.05)
+    assert wrong <= 11  # 99.5 % of binomial (100, 0.05)
+
+
+def test_a_shifted_bin_and_its_repr():
+    X, y = histograms(shift=25)
+    found = difference(X, y, random_state=0)
+    assert int(found.scores.argmax()) == 2
+    assert found.significant[2]
+    assert found.p_value == found.p_values[2] <= 0.005
+    assert repr(found).startswith("Difference(b minus a: ")
+
+
+def test_images_and_smoothing():
+    images = np.random.default_rng(1).uniform(size=(16, 5, 4))
+    images[8:, 1, 1] += 2.0
+    X = Measures.from_images(images)
+    plain = difference(X, np.arange(16) >= 8, random_state=0)
+    assert plain.shape == (5, 4)
+    assert int(plain.scores.argmax()) == 5
+    kernel = ground.Gaussian(sigma=1.0)
+    smooth = difference(X, np.arange(16) >= 8, ground=kernel, random_state=0)
+    assert_allclose(smooth.scores, kernel.table(X.support.points) @ plain.scores, atol=1e-12)
+
+
+def test_the_witness_function_is_that_of_mmd():
+    """Its mean under the second mixture minus that under the first is the squared MMD between the mixtures."""
+    rng = np.random.default_rng(2)
+    X = Measures.from_samples([rng.normal(size=(5, 2)) + (i >= 6) for i in range(12)])
+    kernel = ground.Gaussian(sigma=1.0)
+    found = difference(X, np.arange(12) >= 6, ground=kernel, random_state=0)
+    assert_array_equal(found.points, X.points)
+    first, second = (barycenter(part, divergence=divergences.MMD(kernel)) for part in (X[:6], X[6:]))
+    squared = pairwise(first, second, divergence=divergences.MMD(kernel), squared=True)[0, 0]
+    assert_allclose(found.scores[30:].mean() - found.scores[:30].mean(), squared)
+    default = difference(X, np.arange(12) >= 6, n_points=17, random_state=0)
+    assert len(default.points) == 17
+    assert default.ground.sigma > 0
+
+
+def test_coordinates_are_distances_of_barycentres():
+    rng = np.random.default_rng(3)
+    X = Measures.from_samples([rng.normal(size=(20, 3)) * ([1, 1, 3] if i >= 8 else 1) for i in range(16)])
+    part = difference(X, np.arange(16) >= 8, random_state=0).coordinates
+    for j in range(3):
+        marginals = X.map_points(lambda points, j=j: points[:, [j]])
+        means = [barycenter(Z, divergence=divergences.Wasserstein()) for Z in (marginals[:8], marginals[8:])]
+        assert_allclose(part.scores[j], pairwise(*means, divergence=divergences.Wasserstein())[0, 0])
+    assert part.p_values[2] <= 0.01 < part.p_values[:2].min()
+    assert_array_equal(part.scores > part.bands, [False, False, True])
+    assert_allclose(part.shifts, np.diff(X.expectation(X.points).reshape(2, 8, 3).mean(axis=1), axis=0)[0])
+
+
+def test_blocks_and_seeds():
+    X, y = histograms(shift=10)
+    blocks = np.tile(np.arange(5), 4)
+    first, second = (difference(X, y, blocks=blocks, random_state=5) for _ in range(2))
+    assert_array_equal(first.p_values, second.p_values)
+    with pytest.raises(UnsuitableDataError, match="blocks leave no permutation"):
+        difference(X, y, blocks=y)
+
+
+def test_equal_measures_and_bad_input():
+    X, y = histograms()
+    same = Measures.from_histograms(np.ones((6, 3)), np.arange(3.0))
+    with pytest.warns(DegenerateDataWarning, match="all measures are equal"):
+        found = difference(same, [0, 0, 0, 1, 1, 1])
+    assert_array_equal(found.p_values, 1.0)
+    assert_array_equal(found.scores, 0.0)
+    with pytest.raises(UnsuitableDataError, match="two groups; got 1"):
+        difference(X, np.zeros(20))
+    with pytest.raises(UnsuitableDataError, match="two groups; got 20"):
+        difference(X, np.arange(20))
+    with pytest.raises(UnsuitableDataError, match="group True has one"):
+        difference(X, np.arange(20) == 3)
+    for wrong in ({"level": 1.0}, {"n_permutations": 0}, {"n_points": 0}, {"random_state": "x"}):
+        with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+            difference(X, y, **wrong)
