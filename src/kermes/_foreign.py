@@ -6,23 +6,25 @@ bytes or to ``RATIO`` times its own size, whichever is more, and never beyond th
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import math
 import os
 import stat
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
+from io import BufferedReader, BytesIO, RawIOBase
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ._checks import missing
 from ._typing import AnyArray
-from .exceptions import InvalidFileError, KermesError
+from .exceptions import InvalidFileError, KermesError, UnsuitableDataError
 
 FREE = 1 << 28
 RATIO = 100
@@ -61,23 +63,83 @@ def require_room(path: str | PathLike[str], size: int) -> None:
         )
 
 
-def is_gzip(path: str | PathLike[str]) -> bool:
-    """Whether the name is that of a gzipped file."""
-    return os.fspath(path).lower().endswith(".gz")
+def require_memory(size: int, what: str, remedy: str) -> None:
+    """Refuse arrays of ``size`` bytes that the machine cannot hold, before they are made."""
+    if size > _memory():
+        raise UnsuitableDataError(f"{what} would take {size / 1e9:,.1f} GB, more than this machine has; {remedy}.")
+
+
+def is_compressed(path: str | PathLike[str]) -> bool:
+    """Whether the name is that of a file that is expanded as it is read."""
+    return os.fspath(path).lower().endswith(tuple(COMPRESSED))
+
+
+def open_limited(path: str | PathLike[str]) -> BufferedReader:
+    """Open a file for reading, expanded if its name says so, within the limits of what a file may expand to."""
+    require_file(path)
+    if not is_compressed(path):
+        return open(path, "rb")
+    ending = next(ending for ending in COMPRESSED if os.fspath(path).lower().endswith(ending))
+    return BufferedReader(_Limited(path, ending.removeprefix(".")), CHUNK)
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
-    """Return the content of a file, expanded if its name ends in ``.gz``."""
+    """Return the content of a file, expanded if its name says that it is compressed."""
     require_file(path)
-    if not is_gzip(path):
+    if not is_compressed(path):
         require_room(path, os.path.getsize(path))
-        return Path(path).read_bytes()
+    with open_limited(path) as file:
+        return file.read()
+
+
+def read_stream(file: Any) -> bytes:
+    """Return all that comes from standard input, if the machine can hold it."""
     content = bytearray()
-    with decoding(path, "gzip"), gzip.open(path) as file:
-        while chunk := file.read(CHUNK):
-            content += chunk
-            require_room(path, len(content))
+    while chunk := file.read(CHUNK):
+        content += chunk
+        require_memory(2 * len(content), "standard input", "write it to a file and read that")
     return bytes(content)
+
+
+class _Limited(RawIOBase):
+    """The expanded content of a file; reading ends in an error that names the file."""
+
+    def __init__(self, path: str | PathLike[str], kind: str) -> None:
+        self._path, self._kind, self._size = path, COMPRESSED[f".{kind}"][0], 0
+        with decoding(path, self._kind):
+            self._file = COMPRESSED[f".{kind}"][1](path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with decoding(self._path, self._kind):
+            chunk = self._file.read(len(buffer))
+        self._size += len(chunk)
+        require_room(self._path, self._size)
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _zstandard(path: str | PathLike[str]) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise missing("pyarrow", "io", "Reading files compressed by Zstandard") from None
+    return pa.input_stream(os.fspath(path), compression="zstd")
+
+
+#: What compressed files are called in errors, and how they are opened, by their endings.
+COMPRESSED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    ".gz": ("gzip", gzip.open),
+    ".bz2": ("bzip2", bz2.open),
+    ".xz": ("xz", lzma.open),
+    ".zst": ("Zstandard", _zstandard),
+}
 
 
 def read_npy(path: str | PathLike[str]) -> AnyArray:

@@ -17,7 +17,7 @@ from kermes.exceptions import (
     KermesWarning,
     MissingDependencyError,
 )
-from kermes.files import _tables
+from kermes.files import _text
 
 CELLS = "patient,cd4,cd8,mass,sick\nb,1,2,1,yes\na,0.5,3,2,no\nb,4,5,1,yes\na,2,2,1,no\nc,7,8,1,no\n"
 
@@ -32,11 +32,11 @@ def cells(tmp_path):
 # -- tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+@pytest.mark.parametrize("load", [_text._by_pyarrow, _text._by_pandas, _text._by_polars])
 def test_a_table_gives_measures_labels_and_keys(cells, load, monkeypatch):
     for other in ("_by_pyarrow", "_by_pandas", "_by_polars"):
-        monkeypatch.setattr(_tables, other, absent)
-    monkeypatch.setattr(_tables, "_by_pandas", load)
+        monkeypatch.setattr(_text, other, absent)
+    monkeypatch.setattr(_text, "_by_pandas", load)
     data = files.read(cells, by="patient", columns=["cd4", "cd8"], weights="mass", label="sick")
     assert data.keys.tolist() == ["b", "a", "c"]  # in order of their first rows
     assert data.labels.tolist() == ["yes", "no", "no"]
@@ -44,13 +44,13 @@ def test_a_table_gives_measures_labels_and_keys(cells, load, monkeypatch):
     assert data.measures.masses.tolist() == [2, 3, 1]
 
 
-def absent(path, separator):
+def absent(content, dialect, columns):
     raise ImportError
 
 
 def test_the_extra_is_named_where_no_library_is_installed(cells, monkeypatch):
     for name in ("_by_pyarrow", "_by_pandas", "_by_polars"):
-        monkeypatch.setattr(_tables, name, absent)
+        monkeypatch.setattr(_text, name, absent)
     with pytest.raises(MissingDependencyError, match=r"kermes\[io\]"):
         files.read(cells, by="patient")
 
@@ -84,7 +84,7 @@ def test_coordinates_default_to_the_other_columns_of_numbers(cells):
         ({"by": "pateint"}, r"no column 'pateint'.*Did you mean 'patient'\?"),
         ({"by": "patient", "columns": ["cd5"]}, r"no column 'cd5'.*Did you mean 'cd"),
         ({"by": "patient", "label": "sik"}, r"Did you mean 'sick'\?"),
-        ({"by": "patient", "label": "cd4"}, "measure b has two labels in the column 'cd4', 1.0 and 4.0"),
+        ({"by": "patient", "label": "cd4"}, "measure b has two values in the column 'cd4', 1.0 and 4.0"),
         ({"by": "patient", "columns": ["sick"]}, "column 'sick' has type"),
     ],
 )
@@ -123,10 +123,10 @@ def test_a_label_may_not_be_missing(tmp_path):
         files.read(path, by="g", columns=["x"], label="y")
 
 
-@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+@pytest.mark.parametrize("load", [_text._by_pyarrow, _text._by_pandas, _text._by_polars])
 @pytest.mark.parametrize("label", ["", " ", "NA", "NaN", "null"])
 def test_text_that_stands_for_no_label_is_no_class(tmp_path, monkeypatch, load, label):
-    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
     path = tmp_path / "t.csv"
     path.write_text(f"g,x,y\na,1,sick\nb,4,{label}\nc,5,well\n")
     with pytest.raises(InvalidMeasureError, match=r"measure b has no label .* leave it out or label it"):
@@ -143,9 +143,9 @@ def test_labels_beside_the_measures_may_not_be_missing_either(tmp_path):
         files.read(tmp_path / "t.npy", labels=tmp_path / "labels.txt")
 
 
-@pytest.mark.parametrize("load", [_tables._by_pyarrow, _tables._by_pandas, _tables._by_polars])
+@pytest.mark.parametrize("load", [_text._by_pyarrow, _text._by_pandas, _text._by_polars])
 def test_every_row_belongs_to_a_measure(tmp_path, monkeypatch, load):
-    monkeypatch.setattr(_tables, "_by_pyarrow", load)
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
     path = tmp_path / "t.csv"
     path.write_text("g,x\na,1\n,4\n,5\n")
     with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):

@@ -16,14 +16,17 @@ from ._output import check_output, print_plan
 
 Function = Callable[..., Any]
 
-#: Options of :class:`Reading` that only tables have, and only images.
+#: Options of :class:`Reading` by what they are about.
 OF_TABLES = ("by", "columns", "weights", "drop_missing")
+OF_TEXT = ("separator", "decimal", "encoding")
+OF_CELLS = ("use", "arcsinh", "compensate")
 OF_IMAGES = ("threshold", "binary", "spacing", "invert")
 
 
-DATA = """DATA is a table with a row for each point (.csv, .tsv, .parquet), saved measures
-or a stack of images (.npz, .npy), an IDX file, or a folder of images in folders
-of classes."""
+DATA = """DATA is a table with a row for each point (.csv, .tsv, .parquet; - for standard
+input), annotated cells (.h5ad), a folder of .fcs files, saved measures or a
+stack of images (.npz, .npy), an IDX file, or a folder of images in folders of
+classes."""
 
 
 class Command(click.Command):
@@ -56,7 +59,14 @@ class Reading:
     weights: str | None = None
     label: str | None = None
     labels: Path | None = None
+    samples: Path | None = None
     drop_missing: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    use: str | None = None
+    arcsinh: float | None = None
+    compensate: bool | None = None
     standardize: bool | None = None
     threshold: float | None = None
     binary: bool | None = None
@@ -104,14 +114,15 @@ class Reading:
 
     def or_else(self, notes: Any, path: Path) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
-        from ..files import is_table
+        from ..files import kind
+        from ..files._data import MEANING
 
         check_notes(notes)
-        strange = OF_IMAGES if is_table(path) else OF_TABLES
+        known = (*MEANING[kind(path)], "atoms", "scale")
         missing: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in notes.items()
-            if name not in strange and getattr(self, name) is None
+            if name in known and getattr(self, name) is None
         }
         return replace(self, **missing)
 
@@ -122,6 +133,9 @@ NOTES: dict[str, Any] = {
     "columns": [str],
     "weights": str,
     "drop_missing": bool,
+    "use": str,
+    "arcsinh": (int, float),
+    "compensate": bool,
     "threshold": (int, float),
     "binary": bool,
     "spacing": (str, int, float),
@@ -191,12 +205,23 @@ class Name(click.ParamType):  # type: ignore[type-arg]
 
 
 READING_OPTIONS = [
-    click.option("--by", metavar="COLUMN", help="Tables: the column that names the measures."),
+    click.option("--by", metavar="COLUMN", help="Tables, cells: the column that names the measures."),
     click.option(
-        "--columns", metavar="A,B,...", callback=_split, help="Tables: the coordinates; all other numbers by default."
+        "--columns",
+        metavar="A,B,...",
+        callback=_split,
+        help="Tables: the coordinates; all other numbers by default. Cells: genes or channels.",
     ),
-    click.option("--weights", metavar="COLUMN", help="Tables: the column of masses."),
+    click.option("--weights", metavar="COLUMN", help="Tables, cells: the column of masses."),
     click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
+    click.option("--separator", metavar="CHARACTER", help="Text: what divides cells; by the first line."),
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), metavar="CHARACTER", help="Text: the decimal point or comma."
+    ),
+    click.option("--encoding", metavar="NAME", help="Text: other than UTF-8, such as latin-1."),
+    click.option("--use", metavar="NAME", help=".h5ad: X, a layer, or a key of obsm such as X_pca."),
+    click.option("--arcsinh", type=float, metavar="COFACTOR", help="Tables, cells: arcsinh(x / cofactor); 5 is usual."),
+    click.option("--compensate", is_flag=True, default=None, help=".fcs: undo the spillover that the files state."),
     click.option(
         "--standardize/--no-standardize",
         default=None,
@@ -211,6 +236,12 @@ READING_OPTIONS = [
 LABEL_OPTIONS = [
     click.option("--label", metavar="COLUMN", help="The column (or array) of labels."),
     click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels, in order."),
+    click.option(
+        "--samples",
+        type=click.Path(path_type=Path),
+        metavar="TABLE",
+        help="A table with a row for each measure, by its name; --label is a column of it.",
+    ),
 ]
 
 
@@ -242,7 +273,8 @@ def reads(labels: bool = True) -> Callable[[Function], Function]:
     """Add the argument DATA and the options of :class:`Reading`, which the command gets as ``reading``."""
 
     def decorate(command: Function) -> Function:
-        names = [*OF_TABLES, *OF_IMAGES, "standardize", "atoms", *(["label", "labels"] if labels else [])]
+        of_labels = ["label", "labels", "samples"] if labels else []
+        names = [*OF_TABLES, *OF_TEXT, *OF_CELLS, *OF_IMAGES, "standardize", "atoms", *of_labels]
 
         @functools.wraps(command)
         def with_reading(**options: Any) -> Any:

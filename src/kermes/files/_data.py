@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -13,18 +13,39 @@ from typing import Any
 import numpy as np
 
 from .._atomic import whole
-from .._foreign import decoding, require_file
+from .._checks import positive
+from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures import Measures
+from ..measures._frame import without_value
 
-#: Endings of files by kind; a further ``.gz`` is allowed for text and IDX.
+#: Endings of files by kind; a further ``.gz`` or other compression is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+CELLS = ".h5ad"
+FCS = ".fcs"
 IDX = ("-ubyte", ".idx")
 WRITTEN = (".npz", ".csv", ".parquet")
-#: Labels in lower case that say that there is none.
-NO_LABEL = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
-KINDS = "a table (.csv, .tsv, .parquet), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder of images"
+KINDS = (
+    "a table (.csv, .tsv, .parquet), cells (.h5ad, .fcs), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder "
+    "of images, of .fcs or of .parquet files"
+)
+#: Options that have a meaning for each kind of file; all others are refused.
+MEANING = {
+    "table": (
+        *("by", "columns", "weights", "label", "metadata", "drop_missing", "arcsinh"),
+        *("separator", "decimal", "encoding"),
+    ),
+    "cells": ("by", "columns", "weights", "label", "metadata", "use", "arcsinh"),
+    "wells": ("columns", "arcsinh", "compensate"),
+    "images": ("threshold", "binary", "spacing", "invert", "label"),
+}
+KIND_NAMES = {
+    "table": "is a table",
+    "cells": "holds annotated cells",
+    "wells": "is of FCS files",
+    "images": "is not a table",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +61,11 @@ class Data:
         What the keys are called: the column that names the measures, or 'measure'.
     columns : tuple of str
         Names of the coordinates.
-    kind : 'table', 'images' or 'measures'
+    kind : 'table', 'cells', 'images' or 'measures'
         What the file holds; 'measures' is what ``Measures.save`` wrote.
+    metadata : dict of str to ndarray of shape (n,)
+        What else is known of each measure (age, batch, outcome): labels, groups or covariates, by the names of the
+        columns. Numbers that are missing are nan, strings ''.
     """
 
     measures: Measures
@@ -49,6 +73,7 @@ class Data:
     by: str = "measure"
     columns: tuple[str, ...] = ()
     kind: str = "measures"
+    metadata: dict[str, AnyArray] = field(default_factory=dict)
 
     @property
     def keys(self) -> AnyArray:
@@ -64,7 +89,15 @@ def read(
     weights: str | None = None,
     label: str | None = None,
     labels: str | os.PathLike[str] | None = None,
+    metadata: Sequence[str] = (),
+    samples: str | os.PathLike[str] | None = None,
     drop_missing: bool = False,
+    use: str | None = None,
+    arcsinh: float | None = None,
+    compensate: bool = False,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     threshold: float | None = None,
     binary: bool = False,
     spacing: str | float = "pixel",
@@ -75,24 +108,44 @@ def read(
     Parameters
     ----------
     path : path
-        - ``.csv``, ``.tsv`` (also ``.gz``), ``.parquet``: a long table, one row per point, with the column ``by``;
+        - ``.csv``, ``.tsv``, also compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``), and ``.parquet``, or a folder of
+          Parquet files: a long table, one row per point in any order, with the column ``by``; or a row per measure with
+          columns of lists. ``-`` is such a text on standard input;
+        - ``.h5ad``: annotated cells; ``by`` is a column of obs;
+        - ``.fcs``, or a folder of such files, whose sub-folders are classes: a measure for each file;
         - ``.npz``: what ``Measures.save`` wrote, or a stack of images ``images`` (or the only 3-D array) with an
           optional array ``labels``;
         - ``.npy``: a stack of images, (n, height, width);
         - an IDX file of images such as ``train-images-idx3-ubyte.gz``;
         - a folder of PNG or other images of one size, whose sub-folders are classes.
     by : str, optional
-        Tables: the column that says which measure a row belongs to.
+        Tables, cells: the column that says which measure a row belongs to.
     columns : list of str, optional
-        Tables: the coordinates; by default all columns of numbers that have no other use.
+        Tables: the coordinates; by default all columns of numbers that have no other use. ``.h5ad``: genes. ``.fcs``:
+        channels, by detector or stain; all but time by default.
     weights : str, optional
-        Tables: the column of masses; 1 each by default.
+        Tables, cells: the column of masses; 1 each by default.
     label : str, optional
-        Tables: the column of labels, which must not change within a measure. ``.npz``: the array of labels.
+        Tables, cells: the column of labels, which must not change within a measure. ``.npz``: the array of labels.
     labels : path, optional
         A file of labels in the order of the measures: ``.npy``, IDX, or text with one label per line.
+    metadata : list of str
+        Tables, cells: columns of which the value of each measure is kept in ``Data.metadata``.
+    samples : path, optional
+        A table with one row per measure, whose first column (or ``by``) has the names of the measures; ``label`` and
+        ``metadata`` are then columns of that table. Measures that it does not name are left out.
     drop_missing : bool
         Tables: drop rows without a coordinate or weight, which are refused otherwise.
+    use : str, optional
+        ``.h5ad``: 'X' (default), a layer, or a key of obsm such as 'X_pca'.
+    arcsinh : float, optional
+        Tables, cells: take ``arcsinh(x / cofactor)`` of all coordinates but scatter (FSC, SSC) and time; 5 is usual for
+        mass, 150 for flow cytometry.
+    compensate : bool
+        ``.fcs``: undo the spillover that each file states.
+    separator, decimal, encoding : str, optional
+        Text: what divides cells (comma, semicolon or tab, whichever the first line has most of), '.' or ',', and an
+        encoding other than UTF-8.
     threshold, binary, spacing
         Images: as in ``Measures.from_images``.
     invert : bool
@@ -108,36 +161,89 @@ def read(
     >>> data = files.read("cells.csv", by="patient", columns=["cd4", "cd8"], label="sick")  # doctest: +SKIP
     >>> data.measures, data.labels  # doctest: +SKIP
     """
-    from . import _arrays, _tables
+    from . import _arrays, _samples
 
     source = Path(path)
-    _require_there(source)
-    kind = _ending(source)
-    given: dict[str, Any]
-    if kind in TABLES:
-        given = {"threshold": threshold, "binary": binary, "spacing": spacing != "pixel", "invert": invert}
-        _refuse(given, f"{source.name!r} is a table, not images")
-        with decoding(source, "a table of measures"):
-            data = _tables.read(source, by, columns, weights, label, drop_missing)
+    if source != Path("-"):
+        _require_there(source)
+    known = kind(source)
+    options: dict[str, Any] = dict(  # noqa: C408
+        by=by, columns=columns, weights=weights, drop_missing=drop_missing, use=use, arcsinh=arcsinh,
+        compensate=compensate, separator=separator, decimal=decimal, encoding=encoding, threshold=threshold,
+        binary=binary, invert=invert, spacing=None if spacing == "pixel" else spacing,
+    )  # fmt: skip
+    if samples is None:
+        options |= {"label": label, "metadata": list(metadata) or None}
     else:
-        given = {"by": by, "columns": columns, "weights": weights, "drop_missing": drop_missing}
-        _refuse(given, f"{source.name!r} is not a table")
-        as_measures = partial(_arrays.stack, threshold=threshold, binary=binary, spacing=spacing, invert=invert)
-        if source.is_dir():
-            data = _arrays.read_folder(source, as_measures)
-        elif kind == ".npz":
-            data = _arrays.read_npz(source, label, as_measures)
-        elif kind == ".npy" or kind in IDX:
-            data = Data(as_measures(_arrays.read_array(source)), kind="images")
-        else:
-            raise InvalidFileError(f"{source.name!r} has an unknown file extension; give {KINDS}.")
+        _require_there(Path(samples))
+        options["by"] = by if "by" in MEANING[known] else None
+    _refuse({name: value for name, value in options.items() if name not in MEANING[known]}, source, known)
+    data = _read(source, known, options)
+    if arcsinh is not None:
+        from ._fcs import arcsinh as transform
+
+        cofactor = positive(arcsinh, "arcsinh")
+        data = replace(data, measures=transform(data.measures, data.columns, cofactor))
+    if samples is not None:
+        data = _samples.joined(data, Path(samples), by, label, metadata)
     if labels is not None:
         _require_there(Path(labels))
         data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
-    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_label(data.labels)
+    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_value(data.labels)
     if gaps.any():
-        raise InvalidFileError(f"measure {data.keys[gaps.argmax()]!s} has no label; leave it out or label it.")
+        named = "" if label is None else f" in the column {label!r}"
+        raise InvalidFileError(
+            f"{source.name}: measure {data.keys[gaps.argmax()]!s} has no label{named}; leave it out or label it."
+        )
     return data
+
+
+def _read(source: Path, known: str, given: dict[str, Any]) -> Data:
+    """Read one kind of file; ``given`` has the options of all kinds."""
+    from . import _arrays, _fcs, _h5ad, _tables
+    from ._text import Dialect
+
+    label, metadata = given.get("label"), given.get("metadata") or ()
+    if known == "table":
+        dialect = Dialect(given["separator"], given["decimal"], given["encoding"])
+        with decoding(source, "a table of measures"):
+            return _tables.read(
+                *(source, given["by"], given["columns"], given["weights"], label, metadata),
+                *(given["drop_missing"], dialect),
+            )
+    if known == "cells":
+        use = given["use"] or "X"
+        return _h5ad.read(source, given["by"], use, given["columns"], given["weights"], label, metadata)
+    if known == "wells":
+        return _fcs.read(source, given["columns"], given["compensate"])
+    as_measures = partial(
+        _arrays.stack,
+        threshold=given["threshold"],
+        binary=given["binary"],
+        spacing=given["spacing"] or "pixel",
+        invert=given["invert"],
+    )
+    ending = _ending(source)
+    if source.is_dir():
+        return _arrays.read_folder(source, as_measures)
+    if ending == ".npz":
+        return _arrays.read_npz(source, label, as_measures)
+    if ending == ".npy" or ending in IDX:
+        return Data(as_measures(_arrays.read_array(source)), kind="images")
+    raise InvalidFileError(f"{source.name!r} has an unknown file extension; give {KINDS}.")
+
+
+def kind(path: str | os.PathLike[str]) -> str:
+    """Return what a file or folder holds by its name: 'table', 'cells' (annotated), 'wells' (FCS) or 'images'."""
+    from . import _fcs, _parquet
+
+    source = Path(path)
+    ending = _ending(source)
+    if ending in TABLES or source == Path("-"):
+        return "table"
+    if source.is_dir():
+        return "wells" if _fcs.files_of(source) else "table" if _parquet.is_parquet(source) else "images"
+    return {CELLS: "cells", FCS: "wells"}.get(ending, "images")
 
 
 def write(data: Data, path: str | os.PathLike[str]) -> None:
@@ -159,7 +265,7 @@ def write(data: Data, path: str | os.PathLike[str]) -> None:
         if ending == ".npz":
             _arrays.write_npz(data, temporary)
         else:
-            _tables.write_columns(_tables.long_columns(data), temporary)
+            _tables.write(data, temporary)
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -168,9 +274,10 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 
 def _ending(path: Path) -> str:
-    """Return the ending that says the kind, without ``.gz``."""
-    name = path.name.lower().removesuffix(".gz")
-    return next((ending for ending in (*TABLES, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
+    """Return the ending that says the kind, without that of a compression."""
+    name = path.name.lower()
+    name = next((name.removesuffix(end) for end in COMPRESSED if name.endswith(end)), name)
+    return next((ending for ending in (*TABLES, CELLS, FCS, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
 
 
 def _require_there(path: Path) -> None:
@@ -186,19 +293,13 @@ def _require_there(path: Path) -> None:
         require_file(path)
 
 
-def _refuse(options: dict[str, Any], reason: str) -> None:
+def _refuse(options: dict[str, Any], path: Path, known: str) -> None:
     for name, value in options.items():
         if value is not None and value is not False:
-            raise InvalidParameterError(f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {reason}.")
-
-
-def without_label(labels: AnyArray) -> AnyArray:
-    """Return where a label is missing: not a number, or a string that stands for nothing."""
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    if labels.dtype.kind not in "OUT":
-        return np.zeros(labels.shape, dtype=bool)
-    return np.array([isinstance(label, str) and label.strip().casefold() in NO_LABEL for label in labels.tolist()])
+            raise InvalidParameterError(
+                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {path.name!r} {KIND_NAMES[known]}"
+                f"{', not images' if name in MEANING['images'] else ''}."
+            )
 
 
 def _labelled(data: Data, labels: AnyArray, name: str) -> Data:

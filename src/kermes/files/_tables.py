@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import warnings
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,16 @@ import narwhals as nw
 import numpy as np
 
 from .._checks import missing
-from .._foreign import decoding, is_gzip, read_bytes, require_room
 from .._typing import AnyArray
-from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._frame import empty_cells, groups, listed, require_column
-from ._data import Data, without_label
+from ..measures._export import long_columns
+from ..measures._frame import Source, listed, require_column
+from ..measures._frame import read as read_measures
+from . import _parquet, _text
+from ._data import Data
 
-#: Columns that a table may have, and rows of a Parquet file that are expanded at a time.
-COLUMNS, BATCH = 100_000, 4096
+COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def read(
@@ -32,29 +32,61 @@ def read(
     columns: Sequence[str] | None,
     weights: str | None,
     label: str | None,
+    metadata: Sequence[str],
+    drop_missing: bool,
+    dialect: _text.Dialect,
+) -> Data:
+    """Read a CSV or Parquet table, or a folder of Parquet files."""
+    named = None if columns is None else [by, *columns, weights, label, *metadata]
+    source: Source
+    if _parquet.is_parquet(path):
+        source = _parquet.source(path)
+    else:
+        source = _text.source(path, dialect, None if named is None else [name for name in named if name is not None])
+    try:
+        return _read(source, path, by, columns, weights, label, metadata, drop_missing)
+    except InvalidMeasureError as error:
+        raise InvalidMeasureError(f"{path.name}: {error}") from None
+
+
+def _read(
+    source: Source,
+    path: Path,
+    by: str | None,
+    columns: Sequence[str] | None,
+    weights: str | None,
+    label: str | None,
+    metadata: Sequence[str],
     drop_missing: bool,
 ) -> Data:
-    """Read a CSV or Parquet table."""
-    table = _load(path)
     if by is None:
         raise InvalidParameterError(
             f"{path.name!r} is a table: `by` (--by) must name the column that identifies its measures, one of "
-            f"{listed(table)}."
+            f"{listed(source.schema)}."
         )
-    for name in [by, *(columns or ()), *([] if weights is None else [weights]), *([] if label is None else [label])]:
-        require_column(table, name)
-        if table[name].dtype == nw.Binary:
+    constant = [*([] if label is None else [label]), *metadata]
+    for name in [by, *(columns or ()), *([] if weights is None else [weights]), *constant]:
+        require_column(source.schema, name)
+        if source.schema[name] == nw.Binary:
             raise InvalidFileError(
-                f"{str(path)!r}: the column {name!r} holds bytes that are no text in UTF-8; convert it."
+                f"{str(path)!r}: the column {name!r} holds bytes that are no text in UTF-8; name their encoding, such "
+                "as --encoding latin-1, or convert it."
             )
     if columns is None:
-        columns = _coordinates(table, {by, weights, label}, path)
-    numbers = [*columns, *([] if weights is None else [weights])]
-    for name in numbers:
-        _refuse_stray_string(table[name], path, [other for other in columns if other != name])
-    table = _complete(table, by, numbers, drop_missing)
-    X = Measures.from_frame(table.to_native(), by, list(columns), weights)
-    return Data(X, None if label is None else _labels(table, by, label), by, tuple(columns), "table")
+        columns = _coordinates(source, {by, weights, *constant}, path)
+    for name in [*columns, *([] if weights is None else [weights])]:
+        _refuse_stray_string(source, name, path, [other for other in columns if other != name], required=True)
+    found = read_measures(source, by, columns, weights, constant, label, "drop" if drop_missing else "refuse")
+    if len(found.lost):
+        _warn_of_lost(found.lost)
+    return Data(
+        Measures(found.packed),
+        None if label is None else found.constants[label],
+        by,
+        found.columns,
+        "table",
+        {name: found.constants[name] for name in metadata},
+    )
 
 
 def write_columns(columns: Mapping[str, Any], path: Path) -> None:
@@ -80,97 +112,71 @@ def write_csv(columns: Mapping[str, Any], file: Any) -> None:
     writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True))
 
 
-def _load(path: Path) -> Any:
-    """Return the table through whichever of pyarrow, pandas and polars is installed."""
-    separator = None if path.suffix.lower() in (".parquet", ".pq") else _separator(path)
-    for load in (_by_pyarrow, _by_pandas, _by_polars):
-        try:
-            with decoding(path, "a table"):
-                native = load(path, separator)
-            return nw.from_native(native, eager_only=True)
-        except ImportError:
-            continue
-        except nw.exceptions.DuplicateError:
-            raise InvalidFileError(f"{str(path)!r} has two columns of the same name; rename one of them.") from None
-    raise missing("pyarrow", "io", "Reading tables")
+def write(data: Data, path: Path) -> None:
+    """Write one row per atom, with what is known of its measure."""
+    columns = long_columns(data.measures._packed, data.columns or None, data.by)
+    owner = np.repeat(np.arange(len(data.measures)), data.measures.sizes)
+    of_measures = ({} if data.labels is None else {"label": data.labels}) | data.metadata
+    for name, values in of_measures.items():
+        if name in columns:
+            raise InvalidParameterError(
+                f"two columns would have the name {name!r}; it is that of {', '.join(columns)}. Rename a column."
+            )
+        columns[name] = values[owner]
+    write_columns(columns, path)
 
 
-def _by_pyarrow(path: Path, separator: str | None) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as tables
-    from pyarrow import parquet
-
-    if separator is not None:
-        return tables.read_csv(_content(path), parse_options=tables.ParseOptions(delimiter=separator))
-    with parquet.ParquetFile(path) as file:
-        require_room(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
-        batches, size = [], 0
-        for batch in file.iter_batches(BATCH):
-            batches.append(batch)
-            size += batch.nbytes
-            require_room(path, size)
-        return pa.Table.from_batches(batches, file.schema_arrow)
-
-
-def _by_pandas(path: Path, separator: str | None) -> Any:
-    import pandas as pd
-
-    return pd.read_parquet(path) if separator is None else pd.read_csv(_content(path), sep=separator)
-
-
-def _by_polars(path: Path, separator: str | None) -> Any:
-    import polars as pl
-
-    if separator is None:
-        return pl.read_parquet(path)
-    return pl.read_csv(_content(path), separator=separator, infer_schema_length=None)
-
-
-def _content(path: Path) -> Any:
-    """Return what a library reads: the path, or the expanded content of a gzipped file."""
-    return BytesIO(read_bytes(path)) if is_gzip(path) else path
-
-
-def _separator(path: Path) -> str:
-    """Return the character that divides the first line: a comma, semicolon or tab."""
-    try:
-        with BytesIO(read_bytes(path)) if is_gzip(path) else open(path, "rb") as file:
-            first = file.readline().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidFileError(f"{str(path)!r} is not UTF-8 text; convert it, or correct its extension.") from None
-    if not first.strip():
-        raise InvalidFileError(f"{str(path)!r} is empty; a table needs a line with the names of its columns.")
-    separator = max(",;\t", key=first.count)
-    if first.count(separator) >= COLUMNS:
-        raise InvalidFileError(f"{str(path)!r} has more than {COLUMNS:,} columns; is its first line what it should be?")
-    return separator
-
-
-def _coordinates(table: Any, used: set[str | None], path: Path) -> list[str]:
+def _coordinates(source: Source, used: set[str | None], path: Path) -> list[str]:
     """Return the columns of numbers that have no other use."""
-    free = [name for name in table.columns if name not in used]
-    found = [name for name in free if table[name].dtype.is_numeric()]
+    free = [name for name in source.schema if name not in used]
+    found = [name for name in free if source.schema[name].is_numeric()]
     for name in free:
-        _refuse_stray_string(table[name], path, found)
+        _refuse_stray_string(source, name, path, found, required=False)
     if not found:
-        raise InvalidMeasureError(f"no column of numbers is left for the coordinates; the table has {listed(table)}.")
+        raise InvalidMeasureError(
+            f"no column of numbers is left for the coordinates; the table has {listed(source.schema)}."
+        )
     return found
 
 
-def _refuse_stray_string(column: Any, path: Path, others: Sequence[str]) -> None:
-    """Refuse a column of numbers that a few strings among them made a column of strings."""
-    if column.dtype.is_numeric() or column.dtype not in (nw.String, nw.Categorical, nw.Object):
+def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence[str], required: bool) -> None:
+    """Refuse a column of strings that a few words made of a column of numbers, or that must be one of numbers."""
+    if source.schema[name] not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return
-    words = [word for word in column.unique().to_list() if isinstance(word, str) and word.strip()]
-    strays = {word for word in words if not _is_number(word)}
-    if not strays or len(strays) == len(words):
+    stray: tuple[int, str] | None = None
+    row, numbers, words = 0, 0, 0
+    for piece in source.pieces([name]):
+        values = piece[name].to_list()
+        for word in dict.fromkeys(values):
+            if not isinstance(word, str) or not word.strip():
+                continue
+            words += 1
+            if _is_number(word):
+                numbers += 1
+            elif stray is None:
+                stray = row + values.index(word), word
+        row += len(values)
+        if not required and words and not numbers and stray is not None and not COMMA.fullmatch(stray[1].strip()):
+            return  # a column of words
+    if stray is None:
         return
-    row, word = next((row, word) for row, word in enumerate(column.to_list()) if word in strays)
-    raise InvalidFileError(
-        f"{str(path)!r}: the column {column.name!r} has the string {word!r} among its numbers (row {row}); correct "
-        "the cell, or leave it empty and use --drop-missing (drop_missing=True). If the column is no coordinate, name "
-        f"those that are: --columns {','.join(others) or '...'}."
-    )
+    where = f"{str(path)!r}: the column {name!r} has"
+    if COMMA.fullmatch(stray[1].strip()):
+        raise InvalidFileError(
+            f"{where} the number {stray[1]!r} with a decimal comma (row {stray[0]}); read the file with --decimal , "
+            "(decimal=','), or name the columns that are coordinates (--columns)."
+        )
+    if numbers:
+        raise InvalidFileError(
+            f"{where} the string {stray[1]!r} among its numbers (row {stray[0]}); correct the cell, or leave it empty "
+            "and use --drop-missing (drop_missing=True). If the column is no coordinate, name those that are: "
+            f"--columns {','.join(others) or '...'}."
+        )
+    if required:
+        raise InvalidMeasureError(
+            f"the column {name!r} has type {source.schema[name]}, such as {stray[1]!r} in row {stray[0]}; coordinates "
+            "and weights must be numbers. Convert or encode it first."
+        )
 
 
 def _is_number(word: str) -> bool:
@@ -180,70 +186,8 @@ def _is_number(word: str) -> bool:
         return False
 
 
-def _complete(table: Any, by: str, names: Sequence[str], drop: bool) -> Any:
-    """Return the rows that have all these numbers; refuse the others, or drop them."""
-    kept = np.ones(len(table), dtype=bool)
-    for name in names:
-        if not table[name].dtype.is_numeric():
-            continue
-        finite = np.isfinite(np.asarray(table[name].cast(nw.Float64).to_numpy(), dtype=np.float64))
-        if not drop and not finite.all():
-            row = int(finite.argmin())
-            raise InvalidMeasureError(
-                f"measure {table[by].to_list()[row]!s} has no finite number in the column {name!r} (row {row}); drop "
-                "such rows with --drop-missing (drop_missing=True), or fill them in."
-            )
-        kept &= finite
-    if kept.all():
-        return table
-    if not kept.any():
-        raise InvalidMeasureError("every row lacks a number; no measure is left.")
-    left = table.filter(kept.tolist())
-    _warn_of_lost(list(dict.fromkeys(table[by].to_list())), set(left[by].to_list()))
-    return left
-
-
-def _warn_of_lost(before: list[Any], after: set[Any]) -> None:
-    lost = [str(key) for key in before if key not in after]
-    if lost:
-        shown = ", ".join(lost[:10]) + (" ..." if len(lost) > 10 else "")
-        what = "1 measure has" if len(lost) == 1 else f"{len(lost)} measures have"
-        warnings.warn(f"{what} no complete row and no place in the result: {shown}.", KermesWarning, stacklevel=2)
-
-
-def _labels(table: Any, by: str, label: str) -> AnyArray:
-    """Return the label of each group, in the order of the groups."""
-    keys, codes = groups(table, by)
-    values = np.asarray(table[label].to_numpy())
-    gaps = empty_cells(table[label]) | without_label(values)
-    if gaps.any():
-        row = int(np.flatnonzero(gaps)[0])
-        raise InvalidMeasureError(
-            f"measure {keys[codes[row]]!s} has no label in the column {label!r} (row {row}); leave it out or label it."
-        )
-    values = values.astype(str) if values.dtype == object else values
-    first = np.unique(codes, return_index=True)[1]
-    differing = np.flatnonzero(values != values[first][codes])
-    if len(differing):
-        row = int(differing[0])
-        raise InvalidMeasureError(
-            f"measure {keys[codes[row]]!s} has two labels in the column {label!r}, {values[first][codes[row]]!s} and "
-            f"{values[row]!s}; the label must be the same in all its rows. Is {by!r} the right column to group by?"
-        )
-    return np.asarray(values[first])
-
-
-def long_columns(data: Data) -> dict[str, AnyArray]:
-    """Return the columns of the long table."""
-    X = data.measures
-    owner = ragged.owners(X.offsets)
-    names = data.columns or (("row", "column") if X.support is not None and X.support.shape else ())
-    names = names or tuple(f"x{i}" for i in range(X.dim))
-    columns = [(data.by, data.keys[owner]), *zip(names, X.points.T, strict=True), ("weight", X.weights)]
-    if data.labels is not None:
-        columns.append(("label", data.labels[owner]))
-    if len(dict(columns)) < len(columns):
-        raise InvalidParameterError(
-            f"two columns would have one name: {', '.join(name for name, _ in columns)}. Rename a column of the input."
-        )
-    return dict(columns)
+def _warn_of_lost(keys: AnyArray) -> None:
+    lost = [str(key) for key in keys]
+    shown = ", ".join(lost[:10]) + (" ..." if len(lost) > 10 else "")
+    what = "1 measure has" if len(lost) == 1 else f"{len(lost)} measures have"
+    warnings.warn(f"{what} no complete row and no place in the result: {shown}.", KermesWarning, stacklevel=2)

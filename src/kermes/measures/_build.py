@@ -103,8 +103,12 @@ def pack(
     atoms: IndexArray | None = None,
     keys: AnyArray | None = None,
     what: str = "measure",
+    copy: bool = True,
 ) -> Packed:
-    """Check packed arrays, drop atoms of weight zero, and wrap them. ``what`` names a row in errors."""
+    """Check packed arrays, drop atoms of weight zero, and wrap them. ``what`` names a row in errors.
+
+    Arrays that nobody else holds are taken over with ``copy=False``.
+    """
     owner = ragged.owners(offsets)
 
     def name(i: Any) -> str:
@@ -133,10 +137,11 @@ def pack(
         raise InvalidMeasureError(
             f"{name(heavy[0])} has an infinite mass; its weights add up to more than 1e308. Scale them."
         )
+    own = True if copy else None
     return Packed(
-        np.array(points, dtype=np.float64, order="C"),
-        np.array(weights, dtype=np.float64),
-        np.array(offsets, dtype=np.int64),
+        np.array(points, dtype=np.float64, order="C", copy=own),
+        np.array(weights, dtype=np.float64, copy=own),
+        np.array(offsets, dtype=np.int64, copy=own),
         support,
         None if atoms is None else np.array(atoms, dtype=np.int64),
         keys,

@@ -113,18 +113,60 @@ class Measures:
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table
+        frame : pandas, polars or pyarrow table, or anything that gives Arrow batches, such as a DuckDB relation
         by : str
-            Column that says which measure a row belongs to. Groups keep the order of their first
-            row; their names are in :attr:`keys`.
+            Column that says which measure a row belongs to. Rows may come in any order; groups keep the order of their
+            first row, and their names are in :attr:`keys`.
         columns : str or list of str
-            Coordinate columns.
+            Coordinate columns. Columns of lists hold all points of a measure in one row: lists of numbers, one for each
+            coordinate, or lists of points.
         weights : str, optional
             Column of non-negative masses; 1 each by default.
+
+        Notes
+        -----
+        Rows are read in pieces and put where they belong: memory for the result and little more, no sort.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from kermes import Measures
+        >>> cells = pd.DataFrame({"patient": ["b", "a", "b"], "cd4": [1.0, 2.0, 3.0]})
+        >>> X = Measures.from_frame(cells, by="patient", columns="cd4")
+        >>> X.keys.tolist(), X.points.ravel().tolist()
+        (['b', 'a'], [1.0, 3.0, 2.0])
         """
         from ._frame import from_frame
 
         return cls(from_frame(frame, by, columns, weights))
+
+    @classmethod
+    def from_anndata(
+        cls, adata: Any, by: str, use: str = "X", genes: Sequence[str] | None = None, weights: str | None = None
+    ) -> Measures:
+        """Make one measure per donor (sample, patient ...) of annotated cells.
+
+        Parameters
+        ----------
+        adata : AnnData
+            In memory or backed; a backed one is read in pieces. Files without the package anndata:
+            ``kermes.files.read("cells.h5ad", by=...)``.
+        by : str
+            Column of ``adata.obs`` that says which measure a cell belongs to; the names are in :attr:`keys`.
+        use : str
+            The points: 'X', a layer, or a key of ``obsm`` such as 'X_pca'.
+        genes : list of str, optional
+            Names of variables, for 'X' and layers; all by default. Sparse matrices are expanded a piece at a time.
+        weights : str, optional
+            Column of ``adata.obs`` with the mass of each cell; 1 each by default.
+
+        Examples
+        --------
+        >>> X = Measures.from_anndata(adata, by="donor", use="X_pca")  # doctest: +SKIP
+        """
+        from ._anndata import from_anndata
+
+        return cls(from_anndata(adata, by, use, genes, weights))
 
     @classmethod
     def concatenate(cls, collections: Iterable[Measures]) -> Measures:
@@ -411,6 +453,30 @@ class Measures:
         except ImportError:
             raise missing("pandas", "frames", "A column of measures in a data frame") from None
         return to_series(self, index, name)
+
+    def to_frame(self, columns: Sequence[str] | None = None, *, by: str = "measure", library: str = "pandas") -> Any:
+        """Return a long table, one row per atom: the name of its measure, its coordinates and its weight.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Names of the coordinates; x0, x1, ... by default, and row, column for pixels.
+        by : str
+            Name of the column of the measures: their :attr:`keys`, or their numbers.
+        library : 'pandas', 'polars' or 'pyarrow'
+
+        Examples
+        --------
+        >>> from kermes import Measures
+        >>> Measures.from_samples([[1.0, 2.0], [4.0]]).to_frame(["cd4"])
+           measure  cd4  weight
+        0        0  1.0     1.0
+        1        0  2.0     1.0
+        2        1  4.0     1.0
+        """
+        from ._export import to_frame
+
+        return to_frame(self._packed, columns, by, library)
 
     # -- display --------------------------------------------------------------------------------
 

@@ -1,0 +1,183 @@
+"""Annotated cells in ``.h5ad`` files, through h5py alone: cells are read in pieces, and only what is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._checks import missing
+from .._foreign import decoding, require_file, require_memory, require_room
+from .._typing import AnyArray
+from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ..measures import Measures
+from ..measures._anndata import gene_index, pack_cells, pick_matrix
+from ..measures._frame import empty_cells, groups, require_column
+from ._data import Data
+
+FILTERS = {None, "gzip", "lzf"}
+
+
+def read(
+    path: Path,
+    by: str | None,
+    use: str,
+    genes: Sequence[str] | None,
+    weights: str | None,
+    label: str | None,
+    metadata: Sequence[str],
+) -> Data:
+    """Read one measure for each value of the column ``by`` of obs."""
+    try:
+        import h5py
+    except ImportError:
+        raise missing("h5py", "cells", "Reading .h5ad files") from None
+    require_file(path)
+    with decoding(path, "annotated cells"), h5py.File(path, "r") as file:
+        _check(file, path)
+        obs = file["obs"]
+        names = dict.fromkeys(_column_order(obs))
+        if by is None:
+            raise InvalidParameterError(
+                f"{path.name!r} holds cells: `by` (--by) must name the column of obs that identifies the measures, one "
+                f"of {', '.join(names)}."
+            )
+        constant = [*([] if label is None else [label]), *metadata]
+        wanted = [by, *constant, *([] if weights is None else [weights])]
+        for name in wanted:
+            require_column(names, name)
+        columns = {name: _column(obs, name) for name in dict.fromkeys(wanted)}
+        keys, codes, constants = groups([columns], by, constant, label)
+        mass = None if weights is None else _mass(*columns[weights], weights)
+        layers, obsm = (dict(file[name]) if name in file else {} for name in ("layers", "obsm"))
+        matrix = _matrix(pick_matrix(use, {"X": file.get("X")}, layers, obsm), path)
+        index, coordinates = None, [f"{use}{i}" for i in range(matrix.shape[1])]
+        if use not in obsm:
+            coordinates = _strings(file["var"][file["var"].attrs["_index"]]).tolist()
+        if genes is not None:
+            index = gene_index(genes, coordinates, use in obsm)
+            coordinates = [coordinates[i] for i in index]
+        packed = pack_cells(matrix, index, codes, keys, mass)
+    return Data(
+        Measures(packed),
+        None if label is None else constants[label],
+        by,
+        tuple(coordinates),
+        "cells",
+        {name: constants[name] for name in metadata},
+    )
+
+
+def _check(file: Any, path: Path) -> None:
+    """Refuse a file that names other files, has filters that are no part of HDF5, or would expand too far."""
+    import h5py
+
+    size = 0
+
+    def visit(group: Any) -> None:
+        nonlocal size
+        for name in group:
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise ValueError(f"{name!r} is a link to somewhere else")
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                if item.id == group.id:
+                    raise ValueError("its groups hold themselves")
+                visit(item)
+            elif isinstance(item, h5py.Dataset):
+                if item.external or item.is_virtual:
+                    raise ValueError(f"{name!r} keeps its values in another file")
+                if item.compression not in FILTERS:
+                    raise ValueError(f"{name!r} is compressed by a method other than gzip and lzf; write it anew")
+                size += item.size * item.dtype.itemsize if item.size else 0
+
+    visit(file)
+    if size > path.stat().st_size:  # compressed, or never written
+        require_room(path, size)
+
+
+def _column_order(obs: Any) -> list[str]:
+    if not hasattr(obs, "keys"):
+        raise ValueError("its obs is of an old layout; write it anew with a newer version of anndata")
+    given = [str(name) for name in obs.attrs.get("column-order", [])]
+    return [name for name in given if name in obs] or [name for name in obs if name != obs.attrs.get("_index")]
+
+
+def _column(obs: Any, name: str) -> tuple[AnyArray, AnyArray]:
+    """Return the values of a column of obs, and where there is none."""
+    item = obs[name]
+    if not hasattr(item, "keys"):
+        if "categories" in item.attrs:
+            raise ValueError("its obs is of an old layout; write it anew with a newer version of anndata")
+        values = _strings(item)
+    elif "categories" in item:
+        codes = np.asarray(item["codes"][:], dtype=np.int64)
+        categories = _strings(item["categories"])
+        gaps = codes < 0
+        if len(codes) and not -1 <= codes.min() <= codes.max() < len(categories):
+            raise ValueError(f"the codes of the column {name!r} have no categories")
+        values = categories[np.where(gaps, 0, codes)] if len(categories) else np.full(len(codes), None, dtype=object)
+        return values, empty_cells(values, gaps)
+    else:  # nullable integers, booleans and strings
+        values, gaps = _strings(item["values"]), np.asarray(item["mask"][:], dtype=bool)
+        return values, empty_cells(values, gaps)
+    return values, empty_cells(values, np.zeros(len(values), dtype=bool))
+
+
+def _strings(item: Any) -> AnyArray:
+    """Return a 1-D dataset; text as an object array of strings."""
+    values = item.asstr()[:] if item.dtype.kind in "OS" else item[:]
+    if values.ndim != 1:
+        raise ValueError(f"{item.name!r} is not a column")
+    return np.asarray(values)
+
+
+def _mass(values: AnyArray, gaps: AnyArray, name: str) -> AnyArray:
+    if values.dtype.kind not in "biuf":
+        raise InvalidMeasureError(f"the column {name!r} of obs must hold numbers to give weights.")
+    return np.where(gaps, np.nan, values.astype(np.float64))
+
+
+def _matrix(item: Any, path: Path) -> Any:
+    """Return something with a shape whose rows can be sliced."""
+    if not hasattr(item, "keys"):
+        if len(item.shape) != 2:
+            raise ValueError(f"{item.name!r} is not a matrix")
+        return item
+    kind = item.attrs.get("encoding-type", "")
+    if kind == "csr_matrix":
+        return SparseRows(item)
+    if kind == "csc_matrix":
+        from scipy import sparse
+
+        require_memory(16 * item["data"].size, "the sparse matrix", "write it by rows: adata.X = adata.X.tocsr()")
+        parts = tuple(item[name][:] for name in ("data", "indices", "indptr"))
+        matrix = sparse.csc_matrix(parts, shape=tuple(item.attrs["shape"]))
+        matrix.check_format()
+        return matrix
+    raise ValueError(f"{item.name!r} is stored as {kind or 'something unknown'}, not as a matrix")
+
+
+class SparseRows:
+    """A sparse matrix on disk by rows; slices are read a part at a time."""
+
+    def __init__(self, group: Any) -> None:
+        self._data, self._indices = group["data"], group["indices"]
+        self._starts = np.asarray(group["indptr"][:], dtype=np.int64)
+        self.shape = tuple(int(n) for n in group.attrs["shape"])
+        n, stored = self.shape[0], self._data.shape
+        sound = len(self._starts) == n + 1 and self._starts[0] == 0 and (np.diff(self._starts) >= 0).all()
+        if not sound or stored != self._indices.shape or stored != (self._starts[-1],):
+            raise ValueError(f"the parts of the sparse matrix {group.name!r} do not fit together")
+
+    def __getitem__(self, rows: slice) -> Any:
+        from scipy import sparse
+
+        starts = self._starts[rows.start : rows.stop + 1]
+        first, last = int(starts[0]), int(starts[-1])
+        parts = self._data[first:last], self._indices[first:last], starts - first
+        block = sparse.csr_matrix(parts, shape=(len(starts) - 1, self.shape[1]))
+        block.check_format()
+        return block

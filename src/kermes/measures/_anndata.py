@@ -1,0 +1,94 @@
+"""Annotated cells (AnnData, in memory or backed) to packed arrays; nothing of the package anndata is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from .._checks import guess
+from .._foreign import require_memory
+from .._typing import AnyArray, IndexArray
+from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ._build import pack
+from ._frame import cells, groups, numbers, require_column, require_numbers
+from ._gather import gather
+from ._packed import Packed
+
+#: Bytes of coordinates that are expanded at a time.
+BLOCK = 1 << 25
+
+
+def from_anndata(adata: Any, by: str, use: str, genes: Sequence[str] | None, weights: str | None) -> Packed:
+    """Pack the cells of each group of ``by``."""
+    for name in ("obs", "X", "layers", "obsm", "var_names"):
+        if not hasattr(adata, name):
+            raise InvalidMeasureError(
+                f"`adata` must be an AnnData; got {type(adata).__name__}. For a file: kermes.files.read(path, by=...)."
+            )
+    obs = nw.from_native(adata.obs, eager_only=True)
+    for name in [by, *([] if weights is None else [weights])]:
+        require_column(obs.schema, name)
+    mass = None
+    if weights is not None:
+        require_numbers(obs.schema, weights)
+        mass = numbers(obs[weights])
+    keys, codes, _ = groups([{by: cells(obs[by])}], by)
+    matrix = pick_matrix(use, {"X": adata.X}, adata.layers, adata.obsm)
+    index = None if genes is None else gene_index(genes, list(adata.var_names), use in adata.obsm)
+    return pack_cells(matrix, index, codes, keys, mass)
+
+
+def pick_matrix(use: str, *places: Mapping[str, Any]) -> Any:
+    """Return the matrix of this name from the first of the places that has it."""
+    for place in places:
+        if use in place and place[use] is not None:
+            return place[use]
+    known = [name for place in places for name in place if place[name] is not None]
+    raise InvalidParameterError(f"`use` must be one of {', '.join(known) or 'none'}; got {use!r}.{guess(use, known)}")
+
+
+def gene_index(genes: Sequence[str], known: Sequence[str], of_cells: bool) -> IndexArray:
+    """Return the columns of the genes."""
+    names = [genes] if isinstance(genes, str) else list(genes)
+    if of_cells or not names:
+        raise InvalidParameterError("`genes` (--columns) names columns of X or of a layer, at least one of them.")
+    place = {name: i for i, name in enumerate(known)}
+    for name in names:
+        if name not in place:
+            raise InvalidMeasureError(
+                f"there is no gene {name!r} among the {len(known)} variables.{guess(name, known)}"
+            )
+    return np.array([place[name] for name in names], dtype=np.int64)
+
+
+def pack_cells(
+    matrix: Any, index: IndexArray | None, codes: IndexArray, keys: AnyArray, mass: AnyArray | None
+) -> Packed:
+    """Pack the rows of a matrix, dense, sparse or on disk, of which some columns are wanted."""
+    n, width = matrix.shape
+    if n != len(codes):
+        raise InvalidMeasureError(f"the matrix has {n} rows for {len(codes)} cells.")
+    dim = width if index is None else len(index)
+    require_memory(
+        8 * n * dim, f"{n:,} cells in {dim:,} dimensions", "name some genes, or use a reduction such as 'X_pca'"
+    )
+    if getattr(matrix, "format", None) == "csc" and hasattr(matrix, "tocsr"):  # rows of it would be slow to get
+        matrix, index = (matrix if index is None else matrix[:, index]).tocsr(), None
+    return pack(*gather(codes, len(keys), _blocks(matrix, index, mass), dim), keys=keys, copy=False)
+
+
+def _blocks(matrix: Any, index: IndexArray | None, mass: AnyArray | None) -> Iterator[tuple[AnyArray, AnyArray | None]]:
+    n, width = matrix.shape
+    step = max(1, BLOCK // (8 * max(width, 1)))
+    rows = matrix.iloc if hasattr(matrix, "iloc") else matrix
+    for start in range(0, n, step):
+        block = rows[start : start + step]
+        if index is not None:
+            block = block[:, index]
+        block = np.asarray(block.toarray() if hasattr(block, "toarray") else block)
+        if block.dtype.kind not in "biuf":
+            raise InvalidMeasureError(f"the matrix must hold real numbers; got {block.dtype}.")
+        yield block, None if mass is None else mass[start : start + step]

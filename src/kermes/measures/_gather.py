@@ -1,0 +1,116 @@
+"""Rows in any order to packed arrays, a piece at a time: memory for the result and for one piece, nothing is sorted.
+
+The groups of all rows come first, as numbers; so every row has its place in the result before its coordinates are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, FloatArray, IndexArray
+from ..core import ragged
+from ..exceptions import InvalidMeasureError
+
+#: Rows that are read at a time.
+PIECE = 1 << 16
+
+
+class Numbering:
+    """Numbers of groups in the order of their first rows; ``name`` is the column that names them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._numbers: dict[Any, int] = {}
+        self._kinds: set[type] = set()
+        self._dtypes: list[np.dtype[Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def codes(self, values: AnyArray) -> IndexArray:
+        """Return the number of the group of each row, with new numbers for new groups."""
+        if values.dtype == object:
+            return self._objects(values.tolist())
+        if values.dtype not in self._dtypes:
+            self._dtypes.append(values.dtype)
+        unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        numbers = np.empty(len(unique), dtype=np.int64)
+        for i in order.tolist():
+            # Dates are kept as integers: those of nanoseconds have no other plain form.
+            value = unique[i].astype(np.int64) if unique.dtype.kind in "mM" else unique[i]
+            numbers[i] = self._numbers.setdefault(value.item(), len(self._numbers))
+        return np.asarray(numbers[inverse])
+
+    def _objects(self, values: list[Any]) -> IndexArray:
+        # Of mixed types 1 and "1" would become one group, and names would neither sort nor be stored without pickle.
+        self._kinds.update(map(type, values))
+        if len(self._kinds) > 1:
+            names = ", ".join(sorted(kind.__name__ for kind in self._kinds))
+            raise InvalidMeasureError(
+                f"the column {self._name!r} mixes {names}; give all names one type, such as .astype(str)."
+            )
+        if not self._kinds <= {int, float, bool, str}:
+            values = [str(value) for value in values]
+        numbers = self._numbers
+        for value in dict.fromkeys(values):
+            numbers.setdefault(value, len(numbers))
+        return np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+
+    def keys(self) -> AnyArray:
+        """Return the names of the groups."""
+        names = list(self._numbers)
+        if self._dtypes:
+            dtype = np.result_type(*self._dtypes)
+            return np.array(names, dtype=np.int64).view(dtype) if dtype.kind in "mM" else np.array(names, dtype=dtype)
+        return np.array(names)
+
+
+def gather(
+    codes: IndexArray, n_groups: int, blocks: Iterable[tuple[AnyArray, AnyArray | None]], dim: int
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """Return points, weights and offsets of the groups; the rows of each keep their order.
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        Number of the group of each row.
+    n_groups : int
+    blocks : iterable of (points of shape (b, dim), weights of shape (b,) or None)
+        The rows, in order, a piece at a time; n in all.
+    dim : int
+    """
+    offsets = ragged.offsets_of(np.bincount(codes, minlength=n_groups))
+    points = np.empty((len(codes), dim))
+    weights = np.ones(len(codes))
+    free = offsets[:-1].copy()  # where the next row of each group goes
+    start = 0
+    for coordinates, masses in blocks:
+        part = codes[start : start + len(coordinates)]
+        start += len(coordinates)
+        places = _places(part, free)
+        points[places] = coordinates
+        if masses is not None:
+            weights[places] = masses
+    return points, weights, offsets
+
+
+def _places(codes: IndexArray, free: IndexArray) -> Any:
+    """Return where the rows of a piece go, and advance ``free``."""
+    if not len(codes):
+        return slice(0, 0)
+    if (codes == codes[0]).all():
+        begin = int(free[codes[0]])
+        free[codes[0]] += len(codes)
+        return slice(begin, begin + len(codes))
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    counts = np.diff(starts, append=len(codes))
+    places = np.empty(len(codes), dtype=np.int64)
+    places[order] = free[ordered] + np.arange(len(codes)) - np.repeat(starts, counts)
+    free[ordered[starts]] += counts
+    return places
