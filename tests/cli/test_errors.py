@@ -32,7 +32,7 @@ TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
         (["distances", "cells.csv", *TABLE, "-d", "sinkhron", "-o", "d.npy"], "Did you mean 'sinkhorn'?"),
         (["distances", "cells.csv", *TABLE, "-d", "sinkhorn", "-o", "d.npy"], "needs the parameter epsilon"),
         (["fit", "cells.csv", *TABLE, "-o", "m"], "--label COLUMN"),
-        (["fit", "cells.csv", *TABLE, "--label", "cd4", "-o", "m"], "has two labels in the column 'cd4'"),
+        (["fit", "cells.csv", *TABLE, "--label", "cd4", "-o", "m"], "has two values in the column 'cd4'"),
         (
             ["fit", "cells.csv", *TABLE, "--label", "sick", "--task", "regression", "-o", "m"],
             "use task='classification'",

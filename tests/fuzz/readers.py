@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import lzma
 import random
 import struct
 import tempfile
@@ -100,6 +101,23 @@ def parquet():
     ]
 
 
+def h5ad():
+    from scipy import sparse
+    from tests.files.test_h5ad import write_h5ad
+
+    counts = RNG.poisson(0.4, size=(60, 4)).astype(np.float32)
+    return [
+        through_file(lambda path, form=form: write_h5ad(path, form(counts))) for form in (np.asarray, sparse.csr_matrix)
+    ]
+
+
+def fcs():
+    from tests.files.test_fcs import write_fcs
+
+    spill = {"spillover": "2,FL1-A,FL2-A,1,0.1,0.2,1"}
+    return [through_file(lambda path, n=n: write_fcs(path, n, metadata=spill)) for n in (3, 9)]
+
+
 def png():
     from PIL import Image
 
@@ -173,6 +191,14 @@ def read_images(path):
     return files.read(path).measures.masses
 
 
+def read_cells(path):
+    return files.read(path, by="donor", label="arm", metadata=["age"], weights="size").measures.masses
+
+
+def read_wells(path):
+    return files.read(path.parent, compensate=True, arcsinh=5).measures.masses
+
+
 def read_picture(path):
     return files.read(path.parent).measures.masses
 
@@ -226,6 +252,9 @@ READERS = {
         Reader("a.csv", csv, read_table),
         Reader("a.csv.gz", lambda: [gzip.compress(content, mtime=0) for content in csv()], read_table),
         Reader("a.parquet", parquet, read_table),
+        Reader("a.csv.xz", lambda: [lzma.compress(content) for content in csv()], read_table),
+        Reader("a.h5ad", h5ad, read_cells),
+        Reader("a.fcs", fcs, read_wells),
         Reader("a.png", png, read_picture, mutate.mutated_png),
         Reader("labels.txt", lambda: labels()[:-1], read_labels),
         Reader("labels.npy", lambda: labels()[-1:], read_labels),

@@ -1,0 +1,164 @@
+"""Tables as people write them: dialects, compression, standard input, metadata, folders of Parquet, and mistakes."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from pyarrow import parquet
+
+from kermes import Measures, _foreign, files
+from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, UnsuitableDataError
+from kermes.files import _parquet, _text
+
+PLAIN = "patient,x,y\nb,1.5,2\na,0.5,3\nb,4,5\n"
+EXPECTED = [[1.5, 2], [4, 5], [0.5, 3]]
+LOADERS = [_text._by_pyarrow, _text._by_pandas, _text._by_polars]
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (PLAIN, {}),
+        (PLAIN.replace(",", "|"), {"separator": "|"}),
+        (PLAIN.replace(",", ";").replace(".", ","), {"decimal": ","}),
+        (PLAIN.replace(",", "\t").replace(".", ","), {"decimal": ",", "separator": "\t"}),
+        (PLAIN.replace("b,", "ä,"), {"encoding": "latin-1"}),
+        (PLAIN.replace("b,", "ä,"), {"encoding": "utf-16"}),
+    ],
+)
+@pytest.mark.parametrize("columns", [None, ["x", "y"]])
+def test_dialects(tmp_path, monkeypatch, load, text, options, columns):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode(options.get("encoding", "utf-8")))
+    data = files.read(path, by="patient", columns=columns, **options)
+    assert_array_equal(data.measures.points, EXPECTED)
+    assert data.keys.tolist() == ["ä" if "encoding" in options else "b", "a"]
+
+
+def zstandard(content):
+    return pa.compress(content, "zstd", asbytes=True)
+
+
+@pytest.mark.parametrize(
+    ("ending", "compress"),
+    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstandard)],
+)
+def test_compressed_text(tmp_path, monkeypatch, ending, compress):
+    path = tmp_path / f"t.csv{ending}"
+    path.write_bytes(compress(PLAIN.encode()))
+    assert_array_equal(files.read(path, by="patient").measures.points, EXPECTED)
+    path.write_bytes(PLAIN.encode())
+    with pytest.raises(InvalidFileError, match=rf"t\.csv\{ending}' is not (gzip|bzip2|xz|Zstandard), or it is damaged"):
+        files.read(path, by="patient")
+    monkeypatch.setattr(_foreign, "FREE", 1 << 16)
+    path.write_bytes(compress(b"patient,x\n" + b"a,1\n" * (1 << 20)))
+    with pytest.raises(InvalidFileError, match="would expand to"):
+        files.read(path, by="patient")
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(PLAIN.encode())))
+    assert_array_equal(files.read("-", by="patient").measures.points, EXPECTED)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(PLAIN.encode())))
+    monkeypatch.setattr(_foreign, "_memory", lambda: 10.0)
+    with pytest.raises(UnsuitableDataError, match="standard input would take"):
+        files.read("-", by="patient")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("g;x\na;1,5\nb;2,5\n", {}, r"the number '1,5' with a decimal comma \(row 0\); read the file with --decimal ,"),
+        ("g;x\na;1\nb;2,5\n", {"columns": ["x"]}, r"the number '2,5' with a decimal comma \(row 1\)"),
+        ("g,x,y\na,1,2\nb,ND,3\n", {}, r"t\.csv': the column 'x' has the string 'ND' among its numbers \(row 1\)"),
+        ("g,x\na,low\nb,high\n", {"columns": ["x"]}, r"t\.csv: the column 'x' has type String, such as 'low' in row 0"),
+        ("g,x\n", {}, r"t\.csv' has the names of 2 columns and no rows"),
+        ("g,x\na,1\n", {"separator": "||"}, "`separator`.* must be one character"),
+        ("g,x\na,1\n", {"decimal": "'"}, r"`decimal`.* must be '\.' or ','"),
+        ("g,x\na,1\n", {"decimal": ",", "separator": ","}, "they must differ"),
+        ("g,x\na,1\n", {"encoding": "latin-99"}, "`encoding`.* must be one that Python knows"),
+        ("g,x\na,1\n", {"encoding": "utf-16"}, "is not text in utf-16|UTF-16|damaged"),
+        ("g,x,g\na,1,b\n", {}, "two columns of the same name"),
+    ],
+)
+def test_mistakes_name_the_file_the_row_and_the_value(tmp_path, text, options, message):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises((InvalidFileError, InvalidMeasureError, InvalidParameterError), match=message):
+        files.read(tmp_path / "t.csv", by="g", **options)
+
+
+def test_metadata_of_measures(tmp_path, monkeypatch):
+    from kermes.measures import _frame
+
+    monkeypatch.setattr(_frame, "PIECE", 2)
+    path = tmp_path / "t.csv"
+    path.write_text("g,x,age,site,batch\nb,1,30,,1\na,2,,s1,2\nb,3,30,,1\na,4,,s1,2\nc,5,40,s2,1\n")
+    data = files.read(path, by="g", columns=["x"], metadata=["age", "site"], label="batch")
+    assert_array_equal(data.metadata["age"], [30, np.nan, 40])
+    assert data.metadata["site"].tolist() == ["", "s1", "s2"]
+    assert data.labels.tolist() == [1, 2, 1]
+    files.write(data, tmp_path / "back.csv")
+    back = files.read(tmp_path / "back.csv", by="g", columns=["x"], metadata=["age", "site"], label="label")
+    assert back.metadata["site"].tolist() == ["", "s1", "s2"]
+    path.write_text("g,x,age\nb,1,30\nb,2,\n")
+    with pytest.raises(InvalidMeasureError, match=r"two values in the column 'age', 30.* and nothing \(row 1\)"):
+        files.read(path, by="g", columns=["x"], metadata=["age"])
+
+
+# -- folders of Parquet -----------------------------------------------------------------------------
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(_parquet, "BATCH", 3)
+    rng = np.random.default_rng(0)
+    table = pa.table({"g": rng.choice(["a", "b"], 20), "x": rng.normal(size=20), "note": ["n"] * 20})
+    folder = tmp_path / "set"
+    folder.mkdir()
+    parquet.write_table(table[:12], folder / "part-0.parquet")
+    parquet.write_table(table[12:], folder / "part-1.parquet")
+    (folder / "_common.parquet").write_bytes(b"a summary that some programs write")
+    X = files.read(folder, by="g").measures
+    assert X.fingerprint == Measures.from_frame(table, by="g", columns=["x"]).fingerprint
+    parquet.write_table(table.drop_columns("x"), folder / "part-2.parquet")
+    with pytest.raises(InvalidFileError, match=r"the column 'x' is in only one of .*part-0.*part-2"):
+        files.read(folder, by="g")
+
+
+def test_names_of_folders_are_a_column(tmp_path):
+    for donor in ("d 1", "d2"):
+        folder = tmp_path / "set" / f"donor={donor.replace(' ', '%20')}"
+        folder.mkdir(parents=True)
+        parquet.write_table(pa.table({"x": [1.0, 2.0]}), folder / "0.parquet")
+    data = files.read(tmp_path / "set", by="donor", columns=["x"])
+    assert data.keys.tolist() == ["d 1", "d2"]
+    assert data.measures.sizes.tolist() == [2, 2]
+
+
+def test_parquet_with_lists(tmp_path):
+    parquet.write_table(pa.table({"g": ["a", "b"], "x": [[1.0, 2.0], [3.0]]}), tmp_path / "t.parquet")
+    data = files.read(tmp_path / "t.parquet", by="g", columns=["x"])
+    assert_array_equal(data.measures.points[:, 0], [1, 2, 3])
+
+
+@pytest.mark.parametrize("absent", [["pyarrow"], ["pyarrow", "polars"]])
+def test_parquet_without_pyarrow(tmp_path, monkeypatch, absent):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"g": ["a", "b"], "x": [1.0, 2.0]}), path)
+    for name in absent:
+        monkeypatch.setitem(sys.modules, name, None)
+    if len(absent) == 1:
+        assert files.read(path, by="g").keys.tolist() == ["a", "b"]
+    else:
+        with pytest.raises(Exception, match="pyarrow"):
+            files.read(path, by="g")
+    with pytest.raises(ImportError, match=r"kermes\[io\]"):
+        files.read(tmp_path, by="g")
