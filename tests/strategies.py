@@ -185,7 +185,7 @@ def _histograms(draw, dim, scalars, weights, most):
 
 
 @st.composite
-def many_against_one(draw, dim, size=3000):
+def many_against_one(draw, dim, size=2000):
     """Draw a :class:`Pair` of thousands of atoms and one."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     cloud = rng.integers(-4096, 4096, size=(size, dim)) * draw(st.sampled_from([2.0**-10, 2.0**-40, 2.0**20]))

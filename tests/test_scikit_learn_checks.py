@@ -60,7 +60,7 @@ ESTIMATORS = [
     LSSVMRegressor(),
     LSSVMRegressor(solver="primal"),
     LSSVMRegressor(kernel="precomputed"),
-    LSSVMClassifierCV(),
+    LSSVMClassifierCV(gammas=[0.1, 10.0]),
     LSSVMClassifierCV(solver="primal", cv=2, length_scales=[1.0, 3.0], gammas=[0.1, 10.0]),
     EquivalentWassersteinGP(n_restarts=0),
     EquivalentWassersteinGP(n_restarts=0, noise=False),

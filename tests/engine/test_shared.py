@@ -160,15 +160,20 @@ def diracs(X):
     return pairwise(X, divergence=W1)
 
 
+@pytest.fixture(scope="module")
+def spawned():
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("first", [[0, 0, 1], [1, 0, 1, 1], [2, 2], [0, 1, 2, 0]])
-def test_repeated_rows_keep_one_slot(first):
+def test_repeated_rows_keep_one_slot(first, spawned):
     """A row is identified by the collection it comes from, never by its position in a view."""
     X = Measures.from_samples([[0.0], [1.0], [3.0]])
     expected = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert_array_equal(pool.apply(diracs, (X[first],)), expected[np.ix_(first, first)])
-        assert_array_equal(pool.apply(diracs, (X,)), expected)
-        assert_array_equal(pool.apply(diracs, (X[[2, 1, 2]],)), expected[np.ix_([2, 1, 2], [2, 1, 2])])
+    assert_array_equal(spawned.apply(diracs, (X[first],)), expected[np.ix_(first, first)])
+    assert_array_equal(spawned.apply(diracs, (X,)), expected)
+    assert_array_equal(spawned.apply(diracs, (X[[2, 1, 2]],)), expected[np.ix_([2, 1, 2], [2, 1, 2])])
     assert_array_equal(pairwise(X, divergence=W1), expected)
 
 
