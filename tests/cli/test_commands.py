@@ -132,6 +132,22 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     assert "All distances are 0" in found["advice"][-1]
 
 
+def test_calibrated_models_have_probabilities_sets_and_intervals(run):
+    run("fit", "cells.csv", *SICK, "-k", "sliced:length_scale=2", "--calibrate", "-o", "c.kermes")
+    records = run("predict", "c.kermes", "new.csv", "--proba", "--interval", "0.8", "--json").json
+    assert list(records[0]) == ["patient", "set", "p_no", "p_yes", "prediction"]
+    assert_allclose([r["p_no"] + r["p_yes"] for r in records], 1.0)
+    assert all(set(r["set"].split()) <= {"no", "yes"} for r in records)
+    run("fit", "cells.csv", *TABLE, "--label", "age", "-k", "sliced:length_scale=2", "--calibrate", "-o", "r.kermes")
+    records = run("predict", "r.kermes", "new.csv", "--std", "--interval", "0.8", "--json").json
+    assert list(records[0]) == ["patient", "low", "high", "std", "prediction"]
+    assert all(r["low"] < r["high"] for r in records)
+    refused = run("predict", "r.kermes", "new.csv", "--interval", "0.99", code=2).err
+    assert "too much for a model of 24 measures; the largest coverage with finite intervals is 0.96" in refused
+    run("fit", "cells.csv", *SICK, "-k", "sliced:length_scale=2", "-o", "s.kermes")
+    assert "fit with --calibrate" in run("predict", "s.kermes", "new.csv", "--interval", "0.9", code=2).err
+
+
 def test_probabilities_and_standard_deviations(run):
     run("fit", "cells.csv", *SICK, "--learner", "gp", "-o", "c.kermes")
     assert type(kermes.load("c.kermes").learner_).__name__ == "GaussianProcessClassifier"

@@ -31,11 +31,24 @@ from ._output import counted, print_json
     default="auto",
     help="Support vector machine, least squares, or Gaussian process.",
 )
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Also fit models without each of five folds, for predict --proba and --interval.",
+)
 @seed_option
 @output("The model file.", required=True)
 @as_json
 def fit(
-    data: Path, reading: Reading, kernel: str, task: str, learner: str, seed: int, output: Path, as_json: bool
+    data: Path,
+    reading: Reading,
+    kernel: str,
+    task: str,
+    learner: str,
+    calibrate: bool,
+    seed: int,
+    output: Path,
+    as_json: bool,
 ) -> None:
     """Fit a classifier or a regression, and save it.
 
@@ -58,8 +71,9 @@ def fit(
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, reading.scaler(found.measures))
+    kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
-    _persistence.write(model, output, model_notes(reading, found, task))
+    _persistence.write(kept, output, model_notes(reading, found, task))
     name = "accuracy" if task == "classification" else "R²"
     if as_json:
         summary = {"measures": len(labels), "task": task, "model": describe(model), "score": name, "folds": scores}
@@ -106,6 +120,16 @@ def _fitted(X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any) 
     for warning in row.warnings:
         warnings.warn(warning.partition(": ")[2], stacklevel=2)
     return result.best_, row.scores, settings
+
+
+def _calibrated(model: Any, X: Any, y: Any, task: str, seed: int) -> Any:
+    """Return the model with those of five folds, which search their settings anew."""
+    from ..estimators import ConformalClassifier, ConformalRegressor
+
+    kind = ConformalRegressor if task == "regression" else ConformalClassifier
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are those of the model itself
+        return kind(model, random_state=seed).fit(X, y)
 
 
 def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:

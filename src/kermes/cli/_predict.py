@@ -23,15 +23,28 @@ from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_ro
 @reads()
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
 @click.option("--std", is_flag=True, help="Also the standard deviation of each number.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    help="Also an interval, or a set of classes, of this coverage.",
+)
 @output("Where to: .csv or .parquet; printed by default.")
 @as_json
 def predict(
-    model: Path, data: Path, reading: Reading, proba: bool, std: bool, output: Path | None, as_json: bool
+    model: Path,
+    data: Path,
+    reading: Reading,
+    proba: bool,
+    std: bool,
+    interval: float | None,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Predict with a saved model, a row for each measure.
 
     The prediction is the last column. The file is read as the training data were, unless options say otherwise.
-    With --label the score is printed too.
+    With --label the score is printed too. Of a model fitted with --calibrate, --interval 0.9 gives the columns low and
+    high, or the set of classes, that hold the truth for about nine of ten new measures.
     """
     from .. import _persistence
 
@@ -41,7 +54,7 @@ def predict(
     _refuse_other_reading(reading, file.notes, data)
     found = reading.read(data)
     _refuse_other_kind(found.kind, file.notes, data)
-    results = _predictions(file.model, found.measures, proba, std)
+    results = _covered(file.model, found.measures, interval) | _predictions(file.model, found.measures, proba, std)
     refuse_name(found.by, results)
     columns = {found.by: found.keys} | results
     if as_json:
@@ -91,17 +104,37 @@ def _predictions(model: Any, X: Any, proba: bool, std: bool) -> dict[str, Any]:
         raise InvalidParameterError(f"the model file holds {type(model).__name__}, which does not predict.")
     if proba:
         if not hasattr(model, "predict_proba"):
-            raise InvalidParameterError("this model has no probabilities; fit with --learner gp for them (classes).")
+            raise InvalidParameterError(
+                "this model has no probabilities; fit with --learner gp or --calibrate for them (classes)."
+            )
         columns |= {f"p_{name}": p for name, p in zip(model.classes_, model.predict_proba(X).T, strict=True)}
     if not std:
         return columns | {"prediction": model.predict(X)}
     try:
-        prediction, std = model.predict(X, return_std=True)
+        prediction, std = getattr(model, "estimator_", model).predict(X, return_std=True)
     except TypeError:
         raise InvalidParameterError(
             "this model has no standard deviations; fit with --learner gp for them (numbers)."
         ) from None
     return columns | {"std": std, "prediction": prediction}
+
+
+def _covered(model: Any, X: Any, coverage: float | None) -> dict[str, Any]:
+    """Return the ends of intervals, or sets of classes, of this coverage."""
+    if coverage is None:
+        return {}
+    if hasattr(model, "predict_interval"):
+        low, high = model.predict_interval(X, coverage).T
+        if not (np.isfinite(low) & np.isfinite(high)).all():
+            raise InvalidParameterError(
+                f"`interval` (--interval) {coverage:g} is too much for a model of {len(model.residuals_)} measures; "
+                f"the largest coverage with finite intervals is {1 - 1 / (len(model.residuals_) + 1):.3g}."
+            )
+        return {"low": low, "high": high}
+    if hasattr(model, "predict_set"):
+        held = model.predict_set(X, coverage)
+        return {"set": np.array([" ".join(map(str, model.classes_[row])) for row in held])}
+    raise InvalidParameterError("this model has no intervals; fit with --calibrate for them.")
 
 
 def _score(prediction: Any, labels: Any, model: Any) -> str:

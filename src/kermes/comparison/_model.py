@@ -132,6 +132,11 @@ class CandidateModel(MeasureEstimator):
         samples = self._seen(X)
         return self.learner_.predict(samples, **options) if options else predictions(self.learner_, samples)
 
+    @available_if(lambda model: hasattr(model.learner_, "decision_function"))
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the decision values of the learner, for classifiers that have them."""
+        return np.asarray(self.learner_.decision_function(self._seen(X)))
+
     @available_if(lambda model: hasattr(model.learner_, "predict_proba"))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of ``classes_``, for learners that know them."""

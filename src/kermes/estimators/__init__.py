@@ -3,13 +3,15 @@
 ``_map_points`` scikit-learn's transformers on points · ``_matrices`` distances and kernel values as pipeline steps ·
 ``_lssvm`` least-squares support vector machines · ``_lssvm_cv`` their selection · ``_streaming`` the same on streams ·
 ``_neighbors`` nearest neighbours, with bounds of ``_bounds`` · ``_measure_gp`` Gaussian process regression ·
-``_equivalent_gp`` the same on weight vectors. Behind them: ``_multiclass`` turns classes into binary problems and back,
-``_sigmoids`` outputs into probabilities, ``_solve`` the linear algebra, ``_expected_failures`` the checks of
-scikit-learn that do not pass. Imports ``features``, ``definiteness`` and everything below. Start reading at ``_lssvm``.
+``_equivalent_gp`` the same on weight vectors · ``_conformal`` intervals and sets of stated coverage. Behind them:
+``_multiclass`` turns classes into binary problems and back, ``_sigmoids`` outputs into probabilities, ``_solve`` the
+linear algebra, ``_expected_failures`` the checks of scikit-learn that do not pass. Imports ``features``,
+``definiteness`` and everything below. Start reading at ``_lssvm``.
 """
 
 from __future__ import annotations
 
+from ._conformal import ConformalClassifier, ConformalRegressor
 from ._equivalent_gp import EquivalentWassersteinGP
 from ._expected_failures import expected_failed_checks
 from ._lssvm import LSSVMClassifier, LSSVMRegressor
@@ -21,6 +23,8 @@ from ._neighbors import NearestMeasures, Search
 from ._streaming import StreamingLSSVMClassifier, StreamingLSSVMRegressor
 
 __all__ = [
+    "ConformalClassifier",
+    "ConformalRegressor",
     "DistanceMatrix",
     "DistanceToKernel",
     "EquivalentWassersteinGP",
