@@ -19,8 +19,10 @@ from ._convert import convert
 from ._demo import demo
 from ._diagnose import diagnose
 from ._distances import distances, gram
+from ._explain import explain
 from ._fit import fit
 from ._list import list_names
+from ._mean import mean
 from ._output import printable, say
 from ._predict import predict
 from ._reproduce import reproduce
@@ -123,6 +125,6 @@ def main(debug: bool) -> None:
 
 for command in (
     *(demo, list_names, diagnose, compare, fit, predict),
-    *(cluster, distances, gram, convert, reproduce, warmup, completion),
+    *(cluster, mean, explain, distances, gram, convert, reproduce, warmup, completion),
 ):
     main.add_command(command)
