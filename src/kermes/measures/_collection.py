@@ -366,7 +366,7 @@ class Measures:
         The draw of a measure depends on ``seed`` and on its row in the root collection only, so slicing and
         subsampling commute. ``how`` is 'random' (uniformly without replacement, with their weights) or 'spread': one
         atom from each of ``n`` cells of about equal mass, with the mass of its cell; nearer to the measure, most of
-        all in few dimensions, and integrals keep their expectation. Nearest is :meth:`quantize`.
+        all in few dimensions, and integrals keep their expectation. See also :meth:`quantize`.
         """
         from ._thinning import draw_at_random, draw_spread
 
