@@ -7,7 +7,7 @@ from tests.oracles import entropic
 
 from kermes.core import ground_codes
 from kermes.core.points import TABLE, Atoms, CoreGround
-from kermes.core.sinkhorn import grid, points, self_terms, stabilised, table
+from kermes.core.sinkhorn import grid, newton, points, self_terms, stabilised, table
 from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
 from kermes.core.status import FAILED, OK, RETRY
 
@@ -122,3 +122,26 @@ def test_stabilised_values_belong_to_the_plan_that_is_returned(code):
     assert stabilised.fill_plan(C, a, np.ones(1), options, plan) == status == OK
     assert_allclose(plan[:, 0], a)
     assert_allclose(value, a @ C[:, 0])
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_small_epsilon_converges_by_newton(equal):
+    """Equal weights on as many atoms: the plan is nearly a permutation, and plain iterations crawl."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 60, 2))
+    C = ((x[:, None] - y[None]) ** 2).sum(axis=2)
+    a, b = (np.full(60, 1 / 60) if equal else rng.dirichlet(np.ones(60)) for _ in range(2))
+    options = Options(1e-3 * float(np.median(C)), 1e-8, 2000, TRANSPORT)
+    plan = np.empty((60, 60))
+    assert stabilised.fill_plan(C, a, b, options, plan) == 0
+    assert_allclose(plan.sum(axis=1), a, rtol=1e-12)
+    assert np.abs(plan.sum(axis=0) - b).sum() <= 1e-8
+    # Optimal plans are exp((f + g - C) / eps): cross ratios of their entries are those of the costs.
+    logs = np.log(np.where(plan > 1e-250, plan, np.nan)) + C / options.epsilon
+    gaps = logs - logs[:1] - logs[:, :1] + logs[0, 0]
+    assert np.nanmax(np.abs(gaps)) < 1e-6
+    g = np.zeros(60)
+    newton.newton(C, a, b, g, 0.05 * C.max(), 1e-10)  # from nothing, at a moderate epsilon
+    P = np.exp((g - C) / (0.05 * C.max()))
+    P *= (a / P.sum(axis=1))[:, None]
+    assert np.abs(P.sum(axis=0) - b).sum() <= 1e-10

@@ -19,5 +19,7 @@ A tile, from top to bottom; every core does the pairs whose status is RETRY and 
                +----------- loop ---------+            when to stop, and the relaxation: the schedule
                               |
                          stabilised                    log domain and epsilon scaling for what remains RETRY
+                              |
+                           newton                      potentials at small epsilon, from the semi-dual
     self_terms                                         REGULARIZED(a, a) of each measure, for the debiased value
 """

@@ -23,11 +23,14 @@ from ..jit import strict_core, tile_core
 from ..status import FAILED, OK, RETRY, UNCONVERGED
 from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
 from .loop import THETA, WINDOW, adapt
+from .newton import newton
 from .structs import TRANSPORT, Gibbs
 
 RANGE = 100.0
 STABLE_CAP = 0.99  # largest relaxation
 STAGE_TOL, STAGE_ITER = 0.05, 100  # what the stages before the last one are given
+PATIENCE = 300  # iterations of the last stage after which Newton's method looks for the potentials
+SIDE = 1024  # most columns of a pair for it: a step takes a sixth of their cube
 
 
 class Absorbed(NamedTuple):
@@ -160,6 +163,7 @@ def solve_stable(C, a, b, options):
     """(Pair, status) of the entropic problem with cost block C; its plan is diag(u) K diag(v), rows exact.
 
     Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
+    Where the last stage crawls Newton's method finds the potentials, and the iteration has only to confirm them.
     Costs that are not finite: FAILED.
     """
     n, m = C.shape
@@ -180,13 +184,17 @@ def solve_stable(C, a, b, options):
     stage = max(eps, 0.5 * top)
     if not top < np.inf:
         return pair, FAILED
+    patience = PATIENCE if m <= SIDE else max_iter
     while True:  # one call of `run_stage`: it is compiled once
         last = stage <= eps
-        status = run_stage(pair, stage, tol if last else STAGE_TOL, max_iter if last else min(STAGE_ITER, max_iter))
-        if last:
+        status = run_stage(pair, stage, tol if last else STAGE_TOL, min(patience if last else STAGE_ITER, max_iter))
+        if last and (status == OK or patience >= max_iter):
             return pair, status
         fold(rows.scaling, pair.f, stage)
         fold(columns.scaling, pair.g, stage)
+        if last:
+            newton(C, a, b, pair.g, eps, 0.5 * tol)
+            patience = max_iter
         stage = max(eps, 0.25 * stage)
 
 
