@@ -1,9 +1,12 @@
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from tests.comparison.cases import two_widths
 
 from kermes import Engine, compare, divergences
 from kermes.comparison import Candidate, _budget, _compare
 from kermes.exceptions import InvalidParameterError
+from kermes.features import Codebook, MomentFeatures
 
 W2 = divergences.Wasserstein(p=2)
 
@@ -63,7 +66,7 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
     X, y = two_widths()
     sliced = divergences.SlicedWasserstein()
     costs = {W2: 1.0, sliced: 2.0}
-    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed: costs[source])
+    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: costs[source])
     seen, row = [], _compare._Run.row
 
     def slow_fits(run, number):
@@ -79,6 +82,7 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
         Candidate("W2, SVC", W2, grid={"length_scale": [1.0]}),  # 1 s
         Candidate("W2, large grid", W2, grid={"C": [1.0, 3.0, 10.0, 30.0, 100.0]}),  # 25 settings: 2.5 s
     ]
+    monkeypatch.setattr(_compare, "CHEAP", 0.0)
     compare(X, y, candidates=listed, cv=2, budget="1h")
     assert seen == ["W2, SVC", "sliced, neighbours", "sliced, SVC", "W2, large grid"]
 
@@ -86,7 +90,8 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
 def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
     X, y = two_widths()
     costs = {W2: 1e6, divergences.SlicedWasserstein(): 0.5, divergences.GaussianWasserstein(): 0.1}
-    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed: costs[source])
+    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: costs[source])
+    monkeypatch.setattr(_compare, "CHEAP", 0.0)
     seen = []
     judge = _compare._Run._judge
     monkeypatch.setattr(
@@ -96,6 +101,7 @@ def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
     found = compare(X, y, candidates=listed, cv=2, budget="1h")
     assert seen == ["GaussianWasserstein", "SlicedWasserstein", "Wasserstein"]
     assert found["Wasserstein"].status == "skipped"
+    assert found["SlicedWasserstein"].expected_seconds >= 0.5  # and the fits
     assert found["Wasserstein"].message == "would take about 12 days, 60 min left of the budget"
     assert found.names[-1] == "Wasserstein"
     assert found.best_.predict(X[:3]).shape == (3,)
@@ -103,8 +109,9 @@ def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
 
 def test_a_candidate_stops_between_folds(monkeypatch):
     X, y = two_widths()
-    left = iter([100.0, 100.0, -1.0])
-    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: next(left)))
+    done, predictions = [], _compare.predictions
+    monkeypatch.setattr(_compare, "predictions", lambda *seen: (done.append(seen), predictions(*seen))[1])
+    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0 if done else 100.0))
     found = compare(X, y, candidates=[Candidate("W2", W2, learner="knn")], cv=2, budget=60)
     assert found.rows[0].message == "stopped after 1 of 2 folds, at the end of the budget"
 
@@ -116,3 +123,34 @@ def test_a_generous_budget_changes_nothing():
     assert free.names == limited.names
     assert [row.scores for row in free.rows] == [row.scores for row in limited.rows]
     assert limited["bad"].status == "failed"
+
+
+def test_baselines_run_whatever_the_budget_and_nothing_is_estimated_without_time(monkeypatch):
+    X, y = two_widths()
+    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0))
+    monkeypatch.setattr(_compare, "estimate", lambda *_: pytest.fail("there is no time"))
+    linear = make_pipeline(MomentFeatures(2), LogisticRegression())
+    listed = [Candidate("W2", W2), Candidate("moments", learner=linear), Candidate("nothing", learner="dummy")]
+    found = compare(X, y, candidates=listed, cv=2, budget=1)
+    assert {row.name: row.status for row in found.rows} == {"moments": "ok", "nothing": "ok", "W2": "skipped"}
+    assert found["W2"].message == "the budget was used up before"
+    assert found.best_.predict(X[:2]).shape == (2,)
+
+
+def test_a_step_is_part_of_the_estimate(monkeypatch):
+    """Three folds, each with two inner splits of two thirds of the measures; a second for each matrix, and the step."""
+    X, y = two_widths()
+    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: 1.0)
+    seen, needed = [], _compare._Run._needed
+    monkeypatch.setattr(
+        _compare._Run,
+        "_needed",
+        lambda run, n: (seen.append((n, dict(run._step_seconds), needed(run, n))), seen[-1][2])[1],
+    )
+    step = Codebook(5, 0)
+    listed = [Candidate(f"W{p}", divergences.Wasserstein(p=p), preprocessing=step) for p in (1, 2)]
+    compare(X, y, candidates=listed, cv=3, inner_cv=2, budget="1h")
+    first = next(entry for entry in seen if entry[0] == 0)
+    matrices = 3 + 3 * 2 * (2 / 3) ** 2
+    assert first[2] == pytest.approx(matrices * (1.0 + first[1][id(step)]), rel=0.05)
+    assert seen[-1][2] < matrices * 1.5  # the other candidate shares the results of the step

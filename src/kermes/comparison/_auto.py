@@ -136,13 +136,13 @@ def _distances(X: Measures, task: str, seed: int, most_work: float) -> list[Cand
         sliced = SlicedWasserstein(p=2, n_slices=SLICES, seed=seed)
         entropic = Sinkhorn(_short(EPSILON * length**2), value="debiased")
         for name, divergence, other in (("sliced W2", sliced, _DEFINITE), ("Sinkhorn W2", entropic, _INDEFINITE)):
-            if _work(divergence, X) <= most_work:
+            if all_work(divergence, X) <= most_work:
                 found += [_of(name, divergence, learner) for learner in (_FIRST[task], other[task])]
     found.append(_of("Gaussian W2", GAUSSIAN, _FIRST[task]))
     discrepancies = [MMD(Gaussian(sigma=_short(share * length))) for share in SIGMAS]
     variance = GeneralizedVariance(ETA, Gaussian(sigma=_short(SIGMAS[0] * length)))
     for name, sources in (("MMD", discrepancies), ("k-IGV", [variance])):
-        if sum(_work(divergence, X) for divergence in sources) <= most_work:
+        if sum(all_work(divergence, X) for divergence in sources) <= most_work:
             found.append(_of(name, sources, _FIRST[task]))
     return found
 
@@ -156,7 +156,7 @@ def _short(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _work(divergence: Divergence, X: Measures) -> float:
+def all_work(divergence: Divergence, X: Measures) -> float:
     """Return the elementary operations of all pairs."""
     part = X[: min(len(X), 64)]
     return pair_work(divergence, part, part) * len(X) * (len(X) - 1) / 2

@@ -38,6 +38,7 @@ def estimate(
     X: Measures,
     engine: Engine,
     seed: int,
+    left: float = np.inf,
     *,
     enough: float = 0.05,
     most_measures: int = 64,
@@ -48,8 +49,9 @@ def estimate(
     Time is taken as a + b * pairs: a, what is done once (tables of a shared support), must not be counted per pair.
     Compilation is paid for here and not counted. Errors are left for the run itself to meet: the estimate is then 0.
     A sample says enough about all pairs after ``enough`` seconds or with ``most_measures``; one of ``long`` seconds is
-    not taken twice.
+    not taken twice, and a tenth of what is ``left`` of a budget is enough in any case.
     """
+    most = time.perf_counter() + 0.1 * left
     rows = np.random.default_rng(seed).permutation(len(X))
     sampler = Engine("serial", memo=False, progress=False)
 
@@ -67,7 +69,7 @@ def estimate(
     try:
         evaluate(source, X[np.sort(rows[:2])], sampler)
         first = sample(2)
-        while seconds - first < enough and m < min(len(X), most_measures):
+        while seconds - first < enough and m < min(len(X), most_measures) and time.perf_counter() < most:
             m = min(2 * m, len(X))
             seconds = sample(m)
     except Exception:

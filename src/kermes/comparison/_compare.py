@@ -14,12 +14,13 @@ from sklearn.pipeline import make_pipeline
 
 from .._checks import choice, integer
 from .._typing import AnyArray
+from ..divergences import Divergence
 from ..engine import Engine
 from ..engine._engine import as_engine
 from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._auto import auto_candidates
+from ._auto import all_work, auto_candidates
 from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Trial, as_trial
 from ._covariates import with_covariates
@@ -203,6 +204,10 @@ def _trials(listed: list[Candidate], task: str, engine: Engine) -> list[tuple[Ca
     return [(item, as_trial(item, task, engine)) for item in listed]
 
 
+#: Share of the time left up to which a candidate is run before others are estimated.
+CHEAP = 0.1
+
+
 class _OutOfTime(Exception):
     """The budget is used up; the message says when."""
 
@@ -225,37 +230,79 @@ class _Run:
     _matrices: dict[Any, tuple[Any, float]] = field(default_factory=dict)
     _preprocessed: Memory = field(default_factory=dict)
     _estimates: dict[Any, float] = field(default_factory=dict)  # seconds of the matrix of a source
+    _step_seconds: dict[int, float] = field(default_factory=dict)  # of a preprocessing, fitted to all measures
+    _used_steps: set[int] = field(default_factory=set)
     _fit_seconds: dict[str, float] = field(default_factory=dict)  # seconds per setting of a kind of learner
 
     def __post_init__(self) -> None:
         self._uses = Counter(_key(source) for _, trial in self.trials for source in trial.sources)
 
     def order(self) -> Iterator[int]:
-        """Yield the numbers of the candidates: as given, or with a budget the cheapest first, by what is known then."""
+        """Yield the numbers of the candidates: as given, or with a budget the cheapest first, by what is known then.
+
+        Candidates without distances, the baselines, come first and always run. Then what is cheap is run before the
+        next estimate is made, so that estimates never use up the budget.
+        """
         waiting = list(range(len(self.trials)))
         if self.clock.budget is None:
             yield from waiting
             return
-        for source in (source for _, trial in self.trials for source in trial.sources):
-            if _key(source) not in self._estimates:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the run itself will say
-                    self._estimates[_key(source)] = estimate(source, self.X, self.engine, self.seed)
+        baselines = [number for number in waiting if not self.trials[number][1].sources]
+        yield from baselines
+        waiting = [number for number in waiting if number not in baselines]
         while waiting:
-            cheapest = min(waiting, key=self._needed)
+            known = [number for number in waiting if self._is_known(number)]
+            unknown = [number for number in waiting if number not in known]
+            cheapest = min(known, key=self._needed, default=None)
+            if cheapest is None or (unknown and self._needed(cheapest) > CHEAP * self.clock.left):
+                self._estimate(min(unknown, key=self._work))
+                continue
             waiting.remove(cheapest)
             yield cheapest
+
+    def _is_known(self, number: int) -> bool:
+        """Whether the sources of a candidate have estimates, or there is no time left to make them."""
+        step, trial = self.trials[number][0].preprocessing, self.trials[number][1]
+        return self.clock.left <= 0 or all(_key(source, step) in self._estimates for source in trial.sources)
+
+    def _work(self, number: int) -> float:
+        """Return the operations of all pairs of a candidate, without computing or compiling any; 0 if unknown."""
+        candidate, trial = self.trials[number]
+        X = self._seen_by(candidate)
+        return sum(all_work(source, X) for source in trial.sources if isinstance(source, Divergence))
+
+    def _seen_by(self, candidate: Candidate) -> Measures:
+        """Return the measures after the preprocessing of a candidate, fitted to all; its time is noted."""
+        started = time.perf_counter()
+        found = preprocess(candidate.preprocessing, self.X, self.y, memory=self._preprocessed)[1]
+        self._step_seconds.setdefault(id(candidate.preprocessing), time.perf_counter() - started)
+        return found
+
+    def _estimate(self, number: int) -> None:
+        """Estimate the matrices of a candidate."""
+        candidate, trial = self.trials[number]
+        X = self._seen_by(candidate)
+        for source in trial.sources:
+            key = _key(source, candidate.preprocessing)
+            if key not in self._estimates:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the run itself will say
+                    self._estimates[key] = estimate(source, X, self.engine, self.seed, self.clock.left)
 
     def _needed(self, number: int) -> float:
         """Return the seconds a candidate will take: matrices not at hand, and fits like those of its learner so far."""
         candidate, trial = self.trials[number]
+        step = candidate.preprocessing
         fits = n_settings(trial) * self._fit_seconds.get(_kind(trial), 0.0)
-        needed = {_key(source) for source in trial.sources}
-        if candidate.preprocessing is not None:  # other measures in every fold, and in every fold of its search
-            searched = (len(fold.inner) * (len(fold.train) / len(self.X)) ** 2 for fold in self.folds)
-            matrices = len(self.folds) + (sum(searched) if n_settings(trial) > 1 else 0.0)
-            return matrices * sum(self._estimates.get(key, 0.0) for key in needed) + fits
-        return sum(self._estimates.get(key, 0.0) for key in needed - set(self._matrices)) + fits
+        needed = {_key(source, step) for source in trial.sources}
+        if step is None:
+            return sum(self._estimates.get(key, 0.0) for key in needed - set(self._matrices)) + fits
+        # Other measures in every fold, and in every fold of its search.
+        searched = (len(fold.inner) * (len(fold.train) / len(self.X)) ** 2 for fold in self.folds)
+        matrices = len(self.folds) + (sum(searched) if n_settings(trial) > 1 else 0.0)
+        shared = id(step) in {key[0] for key in self._preprocessed} and id(step) in self._used_steps
+        step_seconds = 0.0 if shared else self._step_seconds.get(id(step), 0.0)
+        return matrices * (step_seconds + sum(self._estimates.get(key, 0.0) for key in needed)) + fits
 
     def row(self, number: int) -> Row:
         """Run one candidate; whatever goes wrong is its row."""
@@ -275,7 +322,7 @@ class _Run:
 
     def _judge(self, number: int) -> Row:
         candidate, trial = self.trials[number]
-        self._check_time(number)
+        expected = self._check_time(number)
         step, Z, matrices, distance_seconds = candidate.preprocessing, self.X, [None] * len(trial.sources), 0.0
         if step is None:
             matrices, distance_seconds = self._evaluated(trial)
@@ -285,7 +332,7 @@ class _Run:
         label = f"{number + 1}/{len(self.trials)} {candidate.name}"
         with Progress(len(self.folds), self.progress, label, "folds") as bar:
             for done, fold in enumerate(self.folds):
-                if self.clock.left < 0:
+                if self.clock.left < 0 and trial.sources:
                     raise _OutOfTime(f"stopped after {done} of {len(self.folds)} folds, at the end of the budget")
                 entered = time.perf_counter()
                 if step is not None:
@@ -302,6 +349,7 @@ class _Run:
                 bar.advance(1)
         fit_seconds = time.perf_counter() - started
         self._fit_seconds[_kind(trial)] = fit_seconds / n_settings(trial)
+        self._used_steps.add(id(step))
         truths = [self.y[fold.test] for fold in self.folds]
         scores = [finite_score(self.score.function(*pair)) for pair in zip(truths, predicted, strict=True)]
         finite_score(float(np.std(scores)))  # squares of finite scores may overflow
@@ -316,6 +364,7 @@ class _Run:
             self._definiteness(trial, matrices, found, Z),
             chosen=tuple(_described(trial, fitted) for fitted in found),
             predicted=tuple(predicted),
+            expected_seconds=expected,
         )
 
     def _training(self, trial: Trial, step: Any, fold: Fold, views: list[View], dim: int) -> Training:
@@ -328,6 +377,7 @@ class _Run:
         """Return the matrices of a candidate and the seconds they took, now or when first needed."""
         for source in trial.sources:
             if _key(source) not in self._matrices:
+                evaluate(source, self.X[:2], self.engine)  # compiles, which is not the time of distances
                 started = time.perf_counter()
                 values = evaluate(source, self.X, self.engine)
                 self._matrices[_key(source)] = values, time.perf_counter() - started
@@ -347,12 +397,17 @@ class _Run:
             if not self._uses[_key(source)]:
                 self._matrices.pop(_key(source), None)
 
-    def _check_time(self, number: int) -> None:
-        if self.clock.budget is None:
-            return
-        needed, left = self._needed(number), self.clock.left
+    def _check_time(self, number: int) -> float | None:
+        """Return the seconds a candidate is expected to take; refuse it if the budget has not so many left."""
+        if self.clock.budget is None or not self.trials[number][1].sources:
+            return None
+        left = self.clock.left
+        if left <= 0:
+            raise _OutOfTime("the budget was used up before")
+        needed = self._needed(number)
         if needed > left:
-            raise _OutOfTime(f"would take about {duration(needed)}, {duration(max(left, 0.0))} left of the budget")
+            raise _OutOfTime(f"would take about {duration(needed)}, {duration(left)} left of the budget")
+        return needed
 
     def _definiteness(self, trial: Trial, matrices: list[Any], found: list[Fitted], X: Measures) -> str:
         """Judge the kernel of the setting chosen most often, on all samples."""
@@ -378,9 +433,9 @@ def _described(trial: Trial, fitted: Fitted) -> dict[str, Any]:
     return {**source, **shape, **s.params}
 
 
-def _key(source: Any) -> Any:
-    """Return what equal divergences have in common; kernels, which have no hash, stand for themselves."""
-    return source if hashable(source) else id(source)
+def _key(source: Any, step: Any = None) -> Any:
+    """Return what equal divergences after the same step have in common; kernels stand for themselves: no hash."""
+    return source if hashable(source) else id(source), id(step)
 
 
 def _kind(trial: Trial) -> str:

@@ -64,6 +64,8 @@ class Row:
         Predictions for the test rows of each outer fold.
     error : Exception or None
         What it failed with.
+    expected_seconds : float or None
+        What distances and fits were expected to take, where there was a budget.
     """
 
     candidate: Candidate
@@ -77,6 +79,7 @@ class Row:
     chosen: tuple[dict[str, Any], ...] = ()
     predicted: tuple[AnyArray, ...] = ()
     error: Exception | None = None
+    expected_seconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -146,6 +149,7 @@ class Comparison:
                 "std": row.std,
                 "distance_seconds": row.distance_seconds,
                 "fit_seconds": row.fit_seconds,
+                "expected_seconds": row.expected_seconds,
                 "definiteness": row.definiteness,
                 "status": row.status,
                 "message": row.message,
