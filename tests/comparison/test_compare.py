@@ -105,7 +105,7 @@ def test_the_leaderboard(found):
     table = found.table
     assert [row["rank"] for row in table] == [1, 2, 3, 4]
     assert list(table[0]) == [
-        "rank", "candidate", "mean", "std", "distance_seconds", "fit_seconds", "definiteness", "status",
+        "rank", "candidate", "mean", "std", "distance_seconds", "fit_seconds", "expected_seconds", "definiteness", "status",
         "message",
     ]  # fmt: skip
     means = [row["mean"] for row in table]

@@ -21,7 +21,7 @@ from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._auto import all_work, auto_candidates
-from ._budget import Clock, duration, estimate, read_budget
+from ._budget import Clock, compilation, duration, estimate, read_budget
 from ._candidate import Candidate, Trial, as_trial
 from ._covariates import with_covariates
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
@@ -377,10 +377,11 @@ class _Run:
         """Return the matrices of a candidate and the seconds they took, now or when first needed."""
         for source in trial.sources:
             if _key(source) not in self._matrices:
-                evaluate(source, self.X[:2], self.engine)  # compiles, which is not the time of distances
                 started = time.perf_counter()
-                values = evaluate(source, self.X, self.engine)
-                self._matrices[_key(source)] = values, time.perf_counter() - started
+                with compilation() as compiling:
+                    values = evaluate(source, self.X, self.engine)
+                seconds = time.perf_counter() - started - sum(compiling)
+                self._matrices[_key(source)] = values, max(seconds, 0.0)
         found = [self._matrices[_key(source)] for source in trial.sources]
         return [values for values, _ in found], sum(seconds for _, seconds in found)
 
