@@ -1,7 +1,7 @@
 """What fewer atoms cost in accuracy, at the same number of them: ``python -m benchmarks.thinning`` prints a table.
 
-Simulated patients of 4,000 cells: six populations in shares of their own, and a small shift of everything. Errors are the
-median over pairs of |d' - d| / d, with d the sliced distance of all cells.
+Simulated patients of 4,000 cells: six populations in shares of their own, and a small shift of everything. Errors are
+the median over pairs of |d' - d| / d, with d the sliced distance of all cells.
 """
 
 from __future__ import annotations

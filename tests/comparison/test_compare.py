@@ -105,8 +105,8 @@ def test_the_leaderboard(found):
     table = found.table
     assert [row["rank"] for row in table] == [1, 2, 3, 4]
     assert list(table[0]) == [
-        "rank", "candidate", "mean", "std", "distance_seconds", "fit_seconds", "expected_seconds", "definiteness", "status",
-        "message",
+        "rank", "candidate", "mean", "std", "distance_seconds", "fit_seconds", "expected_seconds", "definiteness",
+        "status", "message",
     ]  # fmt: skip
     means = [row["mean"] for row in table]
     assert means == sorted(means, reverse=True)
