@@ -1,4 +1,3 @@
-import numba
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -155,12 +154,3 @@ def test_a_step_is_part_of_the_estimate(monkeypatch):
     matrices = 3 + 3 * 2 * (2 / 3) ** 2
     assert first[2] == pytest.approx(matrices * (1.0 + first[1][id(step)]), rel=0.05)
     assert seen[-1][2] < matrices * 1.5  # the other candidate shares the results of the step
-
-
-def test_compilation_is_timed_apart():
-    with _budget.compilation() as seconds:
-        numba.njit(lambda x: x + 1)(1.0)
-    assert numba.config.DISABLE_JIT or seconds[0] > 0
-    with _budget.compilation() as seconds:
-        pass
-    assert seconds == []

@@ -151,3 +151,12 @@ def test_damaged_files_of_compiled_code_are_made_anew(damage, ending, tmp_path, 
     f = fresh(source)
     assert f(1) == 2
     assert f.stats.cache_hits
+
+
+def test_compilation_is_timed_apart():
+    with jit.compilation() as seconds:
+        numba.njit(lambda x: x + 1)(1.0)
+    assert numba.config.DISABLE_JIT or seconds[0] > 0
+    with jit.compilation() as seconds:
+        pass
+    assert seconds == []

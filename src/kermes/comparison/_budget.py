@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,16 +18,6 @@ __all__ = ["Clock", "duration", "estimate", "read_budget"]
 def read_budget(budget: Any) -> float | None:
     """Return seconds from a number of them or a string such as '90s', '5min' or '1h 30min'."""
     return None if budget is None else as_seconds(budget, "budget")
-
-
-@contextmanager
-def compilation() -> Iterator[list[float]]:
-    """Note the seconds in which Numba compiles: once for ever, and not the time of distances."""
-    from numba.core import event
-
-    seconds: list[float] = []
-    with event.install_timer("numba:compile", seconds.append):
-        yield seconds
 
 
 class Clock:

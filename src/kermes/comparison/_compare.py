@@ -21,7 +21,7 @@ from ..engine._progress import Progress
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._auto import all_work, auto_candidates
-from ._budget import Clock, compilation, duration, estimate, read_budget
+from ._budget import Clock, duration, estimate, read_budget
 from ._candidate import Candidate, Trial, as_trial
 from ._covariates import with_covariates
 from ._folds import Fold, Score, as_score, outer_folds, read_groups, read_target
@@ -375,6 +375,8 @@ class _Run:
 
     def _evaluated(self, trial: Trial) -> tuple[list[Any], float]:
         """Return the matrices of a candidate and the seconds they took, now or when first needed."""
+        from ..core.jit import compilation
+
         for source in trial.sources:
             if _key(source) not in self._matrices:
                 started = time.perf_counter()

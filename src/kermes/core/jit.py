@@ -14,11 +14,12 @@ import hashlib
 import os
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
@@ -99,6 +100,14 @@ least_core = _core(fastmath={"reassoc", "nnan", "nsz"})
 inline_core = _core(inline="always")
 #: For what takes a function of the user, which exists in this process only.
 uncached_core = njit(nogil=True, error_model="numpy")
+
+
+@contextlib.contextmanager
+def compilation() -> Iterator[list[float]]:
+    """Note the seconds in which Numba compiles: once for ever, and not the time of what is computed."""
+    seconds: list[float] = []
+    with event.install_timer("numba:compile", seconds.append):
+        yield seconds
 
 
 def cache_folder(folder: Path) -> Path:
