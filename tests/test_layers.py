@@ -47,7 +47,7 @@ EDGES = {
         "plot",
     },
     "core": set(),
-    "datasets": {"_foreign", "measures"},
+    "datasets": {"_foreign", "core", "measures"},  # core: offsets of packed cells
     "definiteness": {"_linalg", "core"},
     "divergences": {"_frozen", "core", "ground", "measures"},
     "engine": {"_atomic", "_dry_run", "_linalg", "_quantities", "core", "divergences", "measures"},
