@@ -189,7 +189,8 @@ class SlicedWasserstein(Divergence):
     def passes(self, X: Measures, Y: Measures) -> list[Route]:
         """Take so many slices at a time that their sorted projections fit in memory."""
         n_atoms = len(X.points) + (0 if Y is X else len(Y.points))
-        return self.route(X, Y).in_passes(n_atoms)
+        route: Route = self.route(X, Y)
+        return route.in_passes(n_atoms) if isinstance(route, _Projections) else [route]  # a subclass may have its own
 
     def route(self, X: Measures, Y: Measures) -> _Projections:
         """Return the cheapest route that both collections allow."""
