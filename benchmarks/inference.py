@@ -1,0 +1,258 @@
+"""Are the p-values of :mod:`kermes.inference` right, do peers agree, and how long does it take?
+
+python -m benchmarks.inference uniformity [--studies 2000] [--keep FILE]   2000 studies without any effect
+python -m benchmarks.inference peers [--studies 200]                       needs scikit-bio, dcor and hyppo
+python -m benchmarks.inference speed                                       9,999 permutations of 500 measures
+
+``--keep`` is a file with a line for each study that is done; a run that was interrupted goes on with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.spatial.distance import cdist
+
+from kermes import divergences, inference
+
+Generator = np.random.Generator
+#: Permutations of each test: p-values are 1/200, 2/200, ..., 1.
+M = 199
+SIZES = (4, 7, 13)
+GIVEN: dict[str, Any] = {"divergence": "precomputed", "n_permutations": M}
+
+
+def distances(points: np.ndarray) -> np.ndarray:
+    return cdist(points, points)
+
+
+def cloud(rng: Generator, n: int = sum(SIZES)) -> np.ndarray:
+    """Return points with heavy tails, so that nothing rests on the normal distribution."""
+    return rng.standard_t(3, size=(n, 3))
+
+
+def groups(rng: Generator) -> np.ndarray:
+    """Return labels of three groups of unequal sizes, in random order."""
+    return rng.permutation(np.repeat(np.arange(3), SIZES))
+
+
+def one_way(rng: Generator) -> float:
+    return inference.permanova(distances(cloud(rng)), groups(rng), random_state=rng, **GIVEN).p_value
+
+
+def not_euclidean(rng: Generator) -> float:
+    return inference.permanova(distances(cloud(rng)) ** 2, groups(rng), random_state=rng, **GIVEN).p_value
+
+
+def in_blocks(rng: Generator) -> float:
+    """Blocks far apart, in which the groups are unevenly frequent: confounding that restricted permutations remove."""
+    blocks = rng.integers(3, size=sum(SIZES))
+    arm = (rng.random(len(blocks)) < np.array([0.25, 0.5, 0.75])[blocks]).astype(int)
+    if min(np.bincount(arm, minlength=2)) < 2 or all(len(set(arm[blocks == b])) < 2 for b in range(3)):
+        return in_blocks(rng)
+    D = distances(cloud(rng) + 4.0 * blocks[:, None])
+    return inference.permanova(D, arm, blocks=blocks, random_state=rng, **GIVEN).p_value
+
+
+def of_units(rng: Generator) -> float:
+    """One to four measures of each donor, which are alike; arms are given to donors."""
+    donors = np.repeat(np.arange(sum(SIZES)), rng.integers(1, 5, size=sum(SIZES)))
+    points = 3.0 * cloud(rng)[donors] + cloud(rng, len(donors))
+    return inference.permanova(distances(points), groups(rng)[donors], units=donors, random_state=rng, **GIVEN).p_value
+
+
+def units_ignored(rng: Generator) -> float:
+    """The same study with the measures taken for independent: what pseudo-replication does."""
+    donors = np.repeat(np.arange(sum(SIZES)), rng.integers(1, 5, size=sum(SIZES)))
+    points = 3.0 * cloud(rng)[donors] + cloud(rng, len(donors))
+    return inference.permanova(distances(points), groups(rng)[donors], random_state=rng, **GIVEN).p_value
+
+
+def beside_age(rng: Generator) -> float:
+    """Groups differ in age, and age moves the points: one factor of two, beside a covariate."""
+    arm = groups(rng)
+    age = arm + rng.normal(size=len(arm))
+    D = distances(cloud(rng) + 1.5 * age[:, None])
+    table = {"arm": arm, "sex": np.arange(len(arm)) % 2}
+    return inference.permanova(D, table, covariates=age, random_state=rng, **GIVEN).terms[0].p_value
+
+
+def spread(rng: Generator) -> float:
+    """Equal spread; locations differ, which must not matter."""
+    arm = groups(rng)
+    D = distances(cloud(rng) + 3.0 * arm[:, None])
+    return inference.dispersion(D, arm, random_state=rng, **GIVEN).p_value
+
+
+def spread_of_gaussians(rng: Generator) -> float:
+    arm = groups(rng)
+    D = distances(rng.normal(size=(len(arm), 3)) + 3.0 * arm[:, None])
+    return inference.dispersion(D, arm, random_state=rng, **GIVEN).p_value
+
+
+def energy(rng: Generator) -> float:
+    return inference.k_sample(distances(cloud(rng)), groups(rng), random_state=rng, **GIVEN).p_value
+
+
+def mmd(rng: Generator) -> float:
+    D = distances(cloud(rng))
+    return inference.k_sample(D, groups(rng), statistic="mmd", random_state=rng, **GIVEN).p_value
+
+
+def dose_in_blocks(rng: Generator) -> float:
+    blocks = rng.integers(3, size=sum(SIZES))
+    dose = blocks + rng.exponential(size=len(blocks))
+    D = distances(cloud(rng) + 4.0 * blocks[:, None])
+    return inference.trend(D, dose, blocks=blocks, random_state=rng, **GIVEN).p_value
+
+
+def clouds_by(divergence: Any) -> Callable[[Generator], float]:
+    def p_value(rng: Generator) -> float:
+        x, y = cloud(rng, 9), cloud(rng, 16)
+        return inference.two_sample(x, y, divergence, n_permutations=M, random_state=rng).p_value
+
+    return p_value
+
+
+TESTS: dict[str, Callable[[Generator], float]] = {
+    "PERMANOVA, sizes 4, 7, 13": one_way,
+    "PERMANOVA, squared distances": not_euclidean,
+    "PERMANOVA, confounded blocks": in_blocks,
+    "PERMANOVA, units": of_units,
+    "PERMANOVA, two factors and a confounded covariate": beside_age,
+    "dispersion, heavy tails": spread,
+    "dispersion, Gaussian": spread_of_gaussians,
+    "energy": energy,
+    "MMD": mmd,
+    "trend, confounded blocks": dose_in_blocks,
+    "two clouds, energy": clouds_by("energy"),
+    "two clouds, MMD": clouds_by("mmd"),
+    "two clouds, sliced Wasserstein": clouds_by(divergences.SlicedWasserstein(n_slices=20)),
+    "PERMANOVA, units ignored (pseudo-replication)": units_ignored,
+}
+
+
+def uniformity(studies: int, keep: Path | None) -> None:
+    """Print, for each test, how often true null hypotheses are rejected, and a chi-squared test of uniformity."""
+    done = {}
+    if keep is not None and keep.exists():
+        done = {row["study"]: row["p"] for row in map(json.loads, keep.read_text().splitlines())}
+    for study in range(studies):
+        if study in done:
+            continue
+        done[study] = {name: run(np.random.default_rng([study, i])) for i, (name, run) in enumerate(TESTS.items())}
+        if keep is not None:
+            with keep.open("a") as file:
+                file.write(json.dumps({"study": study, "p": done[study]}) + "\n")
+    print("| test | p <= 0.01 | p <= 0.05 | p <= 0.1 | uniform? p of chi-squared |\n|---|---|---|---|---|")
+    for name in TESTS:
+        p = np.array([done[study][name] for study in range(studies)])
+        shares = " | ".join(f"{np.mean(p <= level + 1e-12):.3f}" for level in (0.01, 0.05, 0.1))
+        cells = np.bincount(np.ceil(np.round(20 * p, 9)).astype(int) - 1, minlength=20)
+        print(f"| {name} | {shares} | {stats.chisquare(cells).pvalue:.3f} |")
+
+
+def peers(studies: int) -> None:
+    """Print differences from the statistics of peers, and the power of all on the same data."""
+    import dcor
+    from hyppo.ksample import MMD, Energy
+    from skbio.stats.distance import DistanceMatrix, permanova, permdisp
+
+    warnings.simplefilter("ignore")
+    gaps: dict[str, list[float]] = {}
+    rejected: dict[str, list[bool]] = {}
+
+    def add(name: str, ours: Any, theirs: float, p: float | None = None, factor: float = 1.0) -> None:
+        gaps.setdefault(name, []).append(abs(factor * theirs - ours.statistic) / abs(ours.statistic))
+        if p is not None:
+            rejected.setdefault(name, []).append(p <= 0.05)
+            rejected.setdefault(f"kermes for {name}", []).append(ours.p_value <= 0.05)
+
+    for study in range(studies):
+        rng = np.random.default_rng(study)
+        arm = np.repeat([0, 1], (12, 20))
+        points = cloud(rng, 32) + 0.9 * arm[:, None]
+        D, x, y = distances(points), points[arm == 0], points[arm == 1]
+        table = DistanceMatrix(D)
+        found = permanova(table, arm.astype(str), permutations=M)
+        ours = inference.permanova(D, arm, random_state=study, **GIVEN)
+        add("scikit-bio permanova", ours, found["test statistic"], found["p-value"])
+        even = np.arange(32) % 2
+        spread = permdisp(table, even.astype(str), test="centroid", permutations=0, number_of_dimensions=31)
+        add("scikit-bio permdisp, equal sizes", inference.dispersion(D, even, **GIVEN), spread["test statistic"])
+        ours = inference.k_sample(D, arm, random_state=study, **GIVEN)
+        test = dcor.homogeneity.energy_test(x, y, num_resamples=M, random_state=study)
+        add("dcor energy_test", ours, test.statistic, test.pvalue)
+        _, p = Energy().test(x, y, reps=M, auto=False, random_state=study)
+        rejected.setdefault("hyppo Energy", []).append(p <= 0.05)
+        _, p = MMD().test(x, y, reps=M, auto=False, random_state=study)
+        rejected.setdefault("hyppo MMD", []).append(p <= 0.05)
+        ours = inference.two_sample(x, y, "mmd", n_permutations=M, random_state=study)
+        rejected.setdefault("kermes for hyppo MMD", []).append(ours.p_value <= 0.05)
+        number = rng.normal(size=32)
+        line = distances(cloud(rng, 32) + 0.5 * number[:, None])
+        ours = inference.trend(line, number, random_state=study, **GIVEN)
+        rejected.setdefault("kermes trend", []).append(ours.p_value <= 0.05)
+        A, B = line - line.mean(0) - line.mean(1)[:, None] + line.mean(), distances(number[:, None])
+        B = B - B.mean(0) - B.mean(1)[:, None] + B.mean()
+        orders = [rng.permutation(32) for _ in range(M)]
+        b = sum((A * B[np.ix_(order, order)]).sum() >= (A * B).sum() for order in orders)
+        rejected.setdefault("distance covariance for kermes trend", []).append((b + 1) / (M + 1) <= 0.05)
+    for name, values in gaps.items():
+        print(f"{name}: largest relative difference of the statistic {max(values):.1e}")
+    for name, wins in rejected.items():
+        print(f"{name}: power {np.mean(wins):.3f} in {studies} studies")
+
+
+def speed() -> None:
+    """Print CPU seconds."""
+    rng = np.random.default_rng(0)
+    D = distances(rng.normal(size=(500, 5)))
+    given = {"divergence": "precomputed", "random_state": 0}
+    works: dict[str, Callable[[], Any]] = {
+        "PERMANOVA, 2 groups": lambda: inference.permanova(D, np.arange(500) % 2, **given),
+        "PERMANOVA, 4 groups": lambda: inference.permanova(D, np.arange(500) % 4, **given),
+        "PERMANOVA, 2 groups in 25 blocks": lambda: inference.permanova(
+            D, np.arange(500) % 2, blocks=np.arange(500) // 20, **given
+        ),
+        "energy, 2 groups": lambda: inference.k_sample(D, np.arange(500) % 2, **given),
+        "dispersion, 2 groups": lambda: inference.dispersion(D, np.arange(500) % 2, **given),
+        "trend": lambda: inference.trend(D, rng.normal(size=500), **given),
+    }
+    x, y = rng.normal(size=(250, 2)), rng.normal(size=(250, 2))
+    for divergence in ("energy", "mmd", divergences.SlicedWasserstein()):
+        works[f"two clouds of 250 atoms, {divergence}"] = lambda d=divergence: inference.two_sample(x, y, d)
+    for name, work in works.items():
+        work()
+        seconds = []
+        for _ in range(3):
+            start = time.process_time()
+            work()
+            seconds.append(time.process_time() - start)
+        print(f"{name}: {min(seconds):.2f} s CPU")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["uniformity", "peers", "speed"])
+    parser.add_argument("--studies", type=int)
+    parser.add_argument("--keep", type=Path)
+    given = parser.parse_args()
+    if given.what == "uniformity":
+        uniformity(given.studies or 2000, given.keep)
+    elif given.what == "peers":
+        peers(given.studies or 200)
+    else:
+        speed()
+
+
+if __name__ == "__main__":
+    main()
