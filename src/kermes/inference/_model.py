@@ -106,7 +106,7 @@ def permutation_test(
     tolerance = TOLERANCE * max(1.0, scale / left)
     alike = bool((np.abs(shares - observed) <= tolerance).all())
     p = p_value(float(observed), shares, tolerance)
-    values = _ratio(np.append(shares, observed), df)
+    values = ratio(np.append(shares, observed), df)
     F, share = float(values[-1]), float(explained / total)
     return Found(F, share, float(observed), float(explained), df, p, values[:-1], sums, alike)
 
@@ -122,7 +122,7 @@ def _share(explained: FloatArray, others: FloatArray, left: float) -> FloatArray
     return np.asarray(explained / np.maximum(left - others, ROUNDING * left))
 
 
-def _ratio(share: FloatArray, df: tuple[int, int]) -> FloatArray:
+def ratio(share: FloatArray, df: tuple[int, int]) -> FloatArray:
     """Return F = (share / df_1) / ((1 - share) / df_2); inf where no residual is left."""
     rest = np.where(1.0 - share > ROUNDING, 1.0 - share, 0.0)
     with np.errstate(divide="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from .._checks import choice
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, UnsuitableDataError
-from ._model import Found, basis, gower, permutation_test
+from ._model import basis, gower, permutation_test
 from ._permutations import Permutations
 from ._result import PermutationTest, Term
 from ._study import Column, Study, as_columns, as_number, read_study
@@ -191,7 +191,7 @@ def analysed(
     permutations = study.permutations(n_permutations, random_state)
     fixed = _extend(study.fixed, study.covariates)
     whole = permutation_test(G, fixed, _added(fixed, study.tested, len(G)), np.zeros((len(G), 0)), permutations)
-    warn_if_alike(name, whole)
+    warn_if_alike(name, whole.alike)
     several = len(study.tested) > 1
     terms = tuple(_term(G, fixed, study.tested, i, permutations, sums) for i in range(len(study.tested) * several))
     statistic, distribution = whole.F, whole.distribution
@@ -210,9 +210,9 @@ def analysed(
     )
 
 
-def warn_if_alike(name: str, found: Found) -> None:
+def warn_if_alike(name: str, alike: bool) -> None:
     """Warn if no permutation changes the statistic: the data say nothing."""
-    if found.alike:
+    if alike:
         warnings.warn(
             f"{name}: every permutation gives the same statistic, so that p = 1. Are all distances equal, or equal "
             "within blocks?",
