@@ -350,6 +350,61 @@ def test_cluster(run):
     assert sum(row["size"] for row in found["clusters"]) == 12
 
 
+def test_groups_are_tested(run, folder):
+    found = run("test", "cells.csv", *TABLE, "--group", "sick", "--pairwise", "--json").json
+    D = pairwise(cells().measures, divergence=divergences.SlicedWasserstein())
+    labels = cells("sick").labels
+    names = ("permanova", "dispersion", "k_sample")
+    for line, name in zip(found["tests"], names, strict=True):
+        expected = getattr(kermes.inference, name)(D, labels, "precomputed", random_state=0)
+        assert line["p_value"] == expected.p_value
+        assert line["statistic"] == pytest.approx(expected.statistic)
+    assert found["groups"]["no"]["size"] == 12
+    assert found["pairs"][0]["groups"] == ["no", "yes"]
+    said = run("test", "cells.csv", *TABLE, "--group", "sick", "--pairwise", "--permutations", "99")
+    assert "99 random permutations" in said.out
+    assert found["caveat"] in said.out
+    assert "move with the number" in run("test", "cells.csv", *TABLE, "--group", "age", "--trend").out
+
+
+def test_groups_in_blocks_and_of_units(run, folder):
+    """A column of numbers that is named for another use is no coordinate."""
+    lines = folder.joinpath("cells.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    extended = [
+        f"{','.join(row)},{int(row[0][1:]) // 6},{int(row[0][1:]) // 4 * 2 + int(row[0][1:]) % 2}" for row in rows
+    ]
+    folder.joinpath("more.csv").write_text("\n".join([lines[0] + ",site,donor", *extended]))
+    options = ["more.csv", "--by", "patient", "--group", "sick", "--permutations", "199", "--json"]
+    blocked = run("test", *options, "--blocks", "site", "--columns", "cd4,cd8").json
+    assert blocked["tests"][0]["df"] == [1, 19]
+    assert run("test", *options, "--blocks", "site", "--units", "age").json["tests"][0]["df"] == [1, 19]
+    grouped = run("test", *options, "--units", "donor", "--columns", "cd4,cd8").json
+    assert grouped["tests"][0]["df"] == [1, 10]
+    assert "units are independent" in grouped["caveat"]
+    np.save("images.npy", np.load("digits.npz")["images"])
+    np.save("labels.npy", np.arange(12) % 2)
+    assert "has no meaning here" in run("test", "images.npy", "--blocks", "site", code=2).err
+    assert run("test", "images.npy", "--labels", "labels.npy", "--json").json["tests"][0]["df"] == [1, 10]
+
+
+@pytest.mark.parametrize(
+    ("p_values", "said"),
+    [
+        ((0.01, 0.5, 0.01), "a difference of spread was not found (p = 0.5)"),
+        ((0.01, 0.02, 0.01), "spread differently (p = 0.02), which may be all"),
+        ((0.5, 0.02, 0.01), "a difference of their centres was not found (p = 0.5)"),
+        ((0.5, 0.5, 0.01), "differ in distribution (energy test, p = 0.01)"),
+        ((0.5, 0.5, 0.5), "does not show that there is none"),
+    ],
+)
+def test_conclusions(p_values, said):
+    from kermes.cli._test import conclusion
+
+    tests = [kermes.inference.PermutationTest("", 1.0, p, 99, False, 0.1, (1, 9)) for p in p_values]
+    assert said in conclusion(*tests)
+
+
 def test_convert_and_back(run):
     run("convert", "cells.csv", *SICK, "-o", "cells.npz")
     assert Measures.load("cells.npz").fingerprint == cells().measures.fingerprint

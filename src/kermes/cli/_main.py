@@ -26,6 +26,7 @@ from ._mean import mean
 from ._output import printable, say
 from ._predict import predict
 from ._reproduce import reproduce
+from ._test import test_groups
 from ._warmup import warmup
 
 FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -125,6 +126,6 @@ def main(debug: bool) -> None:
 
 for command in (
     *(demo, list_names, diagnose, compare, fit, predict),
-    *(cluster, mean, explain, distances, gram, convert, reproduce, warmup, completion),
+    *(test_groups, cluster, mean, explain, distances, gram, convert, reproduce, warmup, completion),
 ):
     main.add_command(command)

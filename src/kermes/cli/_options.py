@@ -59,6 +59,7 @@ class Reading:
     weights: str | None = None
     label: str | None = None
     labels: Path | None = None
+    metadata: tuple[str, ...] | None = None  # columns beside the label, such as blocks
     samples: Path | None = None
     drop_missing: bool | None = None
     separator: str | None = None
