@@ -97,7 +97,7 @@ def permanova(
     >>> arm = ["drug"] * 8 + ["placebo"] * 8
     >>> X = Measures.from_samples([rng.normal(1.5 * (a == "drug"), 1, size=20) for a in arm])
     >>> inference.permanova(X, arm, divergences.Wasserstein(), random_state=0)
-    PERMANOVA: statistic(1, 14) = 38.76, R^2 = 0.735, p = 0.0001 (9999 random permutations)
+    PERMANOVA: statistic(1, 14) = 77.26, R^2 = 0.847, p = 0.0002 (9999 random permutations)
     """
     choice(sums, "sums", ["marginal", "sequential"])
     study = read_study(
