@@ -6,7 +6,6 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -80,6 +79,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> None:
     """Save a model with ``notes``: plain values by name."""
+    from importlib.metadata import version
+
     skops = require()
     content = {
         "format": FORMAT,

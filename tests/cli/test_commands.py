@@ -10,7 +10,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import kermes
-from kermes import Measures, comparison, definiteness, divergences, engine, files, ground, kernels, pairwise
+from kermes import (
+    Measures,
+    _persistence,
+    comparison,
+    definiteness,
+    divergences,
+    engine,
+    files,
+    ground,
+    kernels,
+    pairwise,
+)
 from kermes.cli import _naming as naming
 from kermes.exceptions import ConvergenceWarning
 
@@ -70,7 +81,7 @@ def test_models_of_the_first_edition_divide_when_they_read(run):
     scale = X.points.std(axis=0)
     model = kermes.LSSVMClassifier(gamma=10.0).fit(X.map_points(lambda points: points / scale), labels)
     notes = {"reading": {"by": "patient", "columns": ["cd4", "cd8"], "scale": scale.tolist()}, "kind": "table"}
-    kermes._persistence.write(model, "old.kermes", notes)
+    _persistence.write(model, "old.kermes", notes)
     assert "accuracy" in run("predict", "old.kermes", "cells.csv", "--label", "sick").err
     printed = run("predict", "old.kermes", "cells.csv").out.splitlines()[1:]
     expected = model.predict(X.map_points(lambda points: points / scale))
