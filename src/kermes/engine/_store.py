@@ -21,6 +21,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -302,7 +303,16 @@ def _create(path: Path, manifest: dict[str, Any]) -> None:
             if not (path / _manifest.FILE).exists():  # another process was first
                 raise
     finally:
+        _remove(draft)
+
+
+def _remove(draft: Path) -> None:
+    """Remove a draft; again if a thread of Zarr that had begun before an error wrote to it meanwhile."""
+    for pause in (0.0, 0.05, 0.2, 1.0):
+        time.sleep(pause)
         shutil.rmtree(draft, ignore_errors=True)
+        if not draft.exists():
+            return
 
 
 def _corner(block: _tiling.Block) -> tuple[int, int]:
