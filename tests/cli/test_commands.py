@@ -455,6 +455,78 @@ def test_compare(run):
     )
 
 
+@pytest.fixture
+def visits(folder):
+    """Write samples.csv: three visits of each of eight donors, one of them without a site."""
+    site = ["" if i == 7 else "xy"[i % 2] for i in range(24)]
+    rows = [f"p{i},{'ny'[i % 2]},d{i // 3},{20 + i},{site[i]},here\n" for i in range(24)]
+    folder.joinpath("samples.csv").write_text("patient,sick,donor,years,site,city\n" + "".join(rows))
+    return ["cells.csv", *SICK, "--samples", "samples.csv"]
+
+
+def test_groups_are_never_parted(run, visits, monkeypatch):
+    seen = []
+    original = comparison.compare
+
+    def recorded(*arguments, **options):
+        seen.append(original(*arguments, **options))
+        return seen[-1]
+
+    monkeypatch.setattr(comparison, "compare", recorded)
+    said = run("fit", *visits, "--groups", "donor", "-o", "m.kermes").out
+    assert "5-fold cross-validation of 8 groups, each time the best of" in said
+    names = ["-k", "sliced:n_slices=9", "--cv", "4"]
+    assert "4 folds of 8 groups\n" in run("compare", *visits, *names, "--groups", "donor").out
+    assert len(seen) == 2
+    donors = np.arange(24) // 3
+    for fold in (fold for result in seen for fold in result.folds):
+        assert not set(donors[fold.train]) & set(donors[fold.test])
+        for train, test in fold.inner:
+            assert not set(donors[fold.train[train]]) & set(donors[fold.train[test]])
+
+
+def test_covariates_stand_beside_the_kernels_and_the_model_written_takes_measures_alone(run, folder):
+    rows = "".join(f"p{i},{np.cos(i):.3f},{np.cos(i):.3f},{'xy'[i % 2]}\n" for i in range(24))
+    folder.joinpath("told.csv").write_text("patient,level,told,site\n" + rows)
+    given = ["cells.csv", *TABLE, "--samples", "told.csv", "--label", "level", "--covariates", "told,site"]
+    given += ["-k", "sliced:n_slices=9", "--cv", "2"]
+    assert "sliced:n_slices=9" in run("compare", *given, "--dry-run").out
+    said = run("compare", *given, "-o", "best.kermes", "--json")
+    three = ["covariates alone", "measures alone, linear", "measures and covariates"]
+    table = said.json["table"]
+    assert sorted(row["candidate"] for row in table) == [*three, "sliced:n_slices=9"]
+    assert {row["status"] for row in table} == {"ok"}
+    assert table[0]["candidate"] == "covariates alone"  # which is the answer
+    assert "Best model without covariates, sliced:n_slices=9, written to best.kermes" in said.err
+    assert len(run("predict", "best.kermes", "new.csv").out.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "donr"], "samples.csv: there is no column 'donr'"),
+        (["--groups", "site"], "`groups` (--groups): measure p7 has no value in the column 'site'"),
+        (["--groups", "city"], "all measures have here in the column 'city'; a split needs two groups"),
+        (["--covariates", "years,site"], "`covariates` (--covariates): measure p7 has no value in the column 'site'"),
+        (["--covariates", "years,sit"], "samples.csv: there is no column 'sit'"),
+    ],
+)
+def test_columns_of_groups_and_covariates_are_checked(run, visits, options, message):
+    assert message in run("compare", *visits, "-k", "sliced", *options, code=2).err
+    if "--groups" in options:
+        assert message in run("fit", *visits, *options, "-o", "m.kermes", code=2).err
+
+
+def test_columns_need_a_table_and_calibration_no_groups(run, folder):
+    for command in (["fit", "-o", "m.kermes"], ["compare", "-k", "sliced"]):
+        said = run(*command, "digits.npz", "--groups", "donor", code=2).err
+        assert "`groups` (--groups) must name a column, which 'digits.npz' does not have; give --samples" in said
+    said = run("fit", "cells.csv", *SICK, "--groups", "age", "--calibrate", "-o", "m.kermes", code=2).err
+    assert "--calibrate is for measures that are exchangeable" in said
+    changing = run("fit", "cells.csv", *SICK, "--groups", "cd4", "-o", "m.kermes", code=2).err
+    assert "has two values in the column 'cd4'" in changing
+
+
 def test_a_comparison_out_of_time_writes_nothing(run, folder):
     result = run("compare", "cells.csv", *SICK, "-k", "sliced", "--budget", "0.001s", "-o", "b.kermes", code=1)
     assert "Give a greater --budget" in result.err

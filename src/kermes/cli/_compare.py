@@ -10,14 +10,28 @@ from typing import Any
 import click
 
 from ..exceptions import KermesError
+from ._columns import covariates_of, groups_of, groups_option, read_with
 from ._fit import labels_of, model_notes
 from ._hints import say_hints, standardized
-from ._options import Name, Reading, as_json, command, html_option, output, plans, reads, seed_option, task_option
+from ._options import (
+    Name,
+    Reading,
+    as_json,
+    command,
+    html_option,
+    output,
+    plans,
+    reads,
+    seed_option,
+    split,
+    task_option,
+)
 from ._output import print_json, print_plan, printable, say
 
 
 @command(
     "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
+    "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced --covariates age",
     "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
 )
 @plans
@@ -26,6 +40,13 @@ from ._output import print_json, print_plan, printable, say
 @task_option
 @click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
+@groups_option
+@click.option(
+    "--covariates",
+    metavar="A,B,...",
+    callback=split,
+    help="What else is known of each measure: also linear models of these columns, of the measures, and of both.",
+)
 @html_option(metavar="FILE", help="Also a report for a browser.")
 @seed_option
 @output("Where the best model goes.")
@@ -37,6 +58,8 @@ def compare(
     task: str,
     budget: str | None,
     cv: int,
+    groups: str | None,
+    covariates: tuple[str, ...] | None,
     html: Path | None,
     seed: int,
     output: Path | None,
@@ -58,7 +81,8 @@ def compare(
         _persistence.require()
         if html is not None and html.resolve() == output.resolve():
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
-    found = reading.read(data)
+    further = covariates or ()
+    found = read_with(reading, data, groups=() if groups is None else (groups,), covariates=further)
     labels, task = labels_of(found, task)
     say_hints(found, reading)
     reading = standardized(found, reading)
@@ -68,7 +92,10 @@ def compare(
         print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler), as_json)
         return
     try:
-        result = run(X, labels, task, candidates, cv, budget, seed, preprocessing=scaler)
+        result = run(
+            X, labels, task, candidates, cv, budget, seed,
+            groups=groups_of(found, groups), preprocessing=scaler, covariates=covariates_of(found, further),
+        )  # fmt: skip
     except ComparisonInterrupted as interruption:
         click.echo(interruption.comparison)  # what was finished
         raise
@@ -79,8 +106,22 @@ def compare(
     if (html or output) and all(row["status"] != "ok" for row in result.table):
         raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
     if output is not None:
-        _persistence.write(result.best_, output, model_notes(reading, found, task))
-        say(f"Best model written to {output}")
+        name, model = _best(result)
+        _persistence.write(model, output, model_notes(reading, found, task))
+        say(f"Best model{name} written to {output}")
     if html is not None:
         result.report(html, command=printable(shlex.join(["kermes", *sys.argv[1:]])))
         say(f"Report written to {html}")
+
+
+def _best(result: Any) -> tuple[str, Any]:
+    """Return the best model that predicts from measures alone, as predict does; and its name, if it is not the first.
+
+    Models beside covariates take a table of both, which only Python has.
+    """
+    from ..comparison._covariates import WithCovariates
+
+    for place, row in enumerate(result.rows):
+        if row.status == "ok" and not isinstance(row.candidate.learner, WithCovariates):
+            return (f" without covariates, {row.name},", result.fit(row.name)) if place else ("", result.best_)
+    raise KermesError("no kernel without covariates was finished, and predict takes no others. Leave out -o.")

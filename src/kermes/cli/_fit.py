@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from ._columns import groups_of, groups_option, read_with
 from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option, task_option
 from ._output import counted, print_json
@@ -36,6 +37,7 @@ from ._output import counted, print_json
     is_flag=True,
     help="Also fit models without each of five folds, for predict --proba and --interval.",
 )
+@groups_option
 @seed_option
 @output("The model file.", required=True)
 @as_json
@@ -46,6 +48,7 @@ def fit(
     task: str,
     learner: str,
     calibrate: bool,
+    groups: str | None,
     seed: int,
     output: Path,
     as_json: bool,
@@ -62,7 +65,11 @@ def fit(
     from ._candidates import candidate
 
     _persistence.require()
-    found = reading.read(data)
+    if calibrate and groups is not None:
+        raise click.UsageError(
+            "--calibrate is for measures that are exchangeable, which those of one of the --groups are not."
+        )
+    found = read_with(reading, data, groups=() if groups is None else (groups,))
     labels, task = labels_of(found, task)
     if not as_json:
         click.echo(f"{found.measures}, {_described(labels, task)}")
@@ -70,13 +77,21 @@ def fit(
     reading = standardized(found, reading)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    model, scores, settings = _fitted(found.measures, labels, task, one, seed, reading.scaler(found.measures))
+    scaler, parts = reading.scaler(found.measures), groups_of(found, groups)
+    model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
     _persistence.write(kept, output, model_notes(reading, found, task))
     name = "accuracy" if task == "classification" else "R²"
     if as_json:
-        summary = {"measures": len(labels), "task": task, "model": describe(model), "score": name, "folds": scores}
+        summary = {
+            "measures": len(labels),
+            "groups": groups,
+            "task": task,
+            "model": describe(model),
+            "score": name,
+            "folds": scores,
+        }
         moments = {"mean": np.mean(scores), "std": np.std(scores)} if len(scores) else {}
         ending = {"settings tried": settings, "seconds": seconds, "output": str(output)}
         print_json(summary | moments | ending)
@@ -84,6 +99,7 @@ def fit(
     tried = f", each time the best of {settings} settings" if settings > 1 else ""
     if len(scores):
         judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
+        judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'group', 'groups')}"
         click.echo(f"{judged}{tried}{_baseline(labels, task)}")
     else:
         click.echo("Too few measures for a score by nested cross-validation.")
@@ -93,7 +109,9 @@ def fit(
     click.echo(f"Written to {output} in {seconds:.1f} s; use it: kermes predict {output} NEW_DATA")
 
 
-def _fitted(X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any) -> tuple[Any, Any, int]:
+def _fitted(
+    X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any, groups: Any = None
+) -> tuple[Any, Any, int]:
     """Return the model, its scores (none if there are too few measures to judge it), and the number of settings."""
     from dataclasses import replace
 
@@ -107,13 +125,13 @@ def _fitted(X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)  # fewer folds: the score says how many
-            result = compare(X, y, task, one, random_state=seed, preprocessing=preprocessing)
+            result = compare(X, y, task, one, random_state=seed, groups=groups, preprocessing=preprocessing)
     except UnsuitableDataError:
         if task == "regression" or np.unique(y, return_counts=True)[1].min() < 2:
             raise
         # Two of a class are enough for a search, but not for nested folds.
         one = replace(one, preprocessing=preprocessing)
-        return CandidateModel(one, task, random_state=seed).fit(X, y), (), settings
+        return CandidateModel(one, task, random_state=seed).fit(X, y, groups), (), settings
     row = result.rows[0]
     if row.error is not None:
         raise row.error

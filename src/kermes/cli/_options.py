@@ -164,7 +164,7 @@ def _is_a(value: Any, kind: Any) -> bool:
     return not isinstance(kind, list) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _split(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def split(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Split names with commas between them."""
     return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
 
@@ -210,7 +210,7 @@ READING_OPTIONS = [
     click.option(
         "--columns",
         metavar="A,B,...",
-        callback=_split,
+        callback=split,
         help="Tables: the coordinates; all other numbers by default. Cells: genes or channels.",
     ),
     click.option("--weights", metavar="COLUMN", help="Tables, cells: the column of masses."),

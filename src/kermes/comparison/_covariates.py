@@ -68,7 +68,7 @@ class WithCovariates(BaseEstimator):
                 f"the columns {', '.join(map(repr, self.covariates))}."
             )
         known = {name: values[X.rows] for name, values in self.covariates.items()}
-        return _pandas().DataFrame({MEASURES: X.to_series(index=range(len(X))), **known})
+        return frame_of({MEASURES: X.to_series(index=range(len(X))), **known})
 
 
 def with_covariates(covariates: Any, X: Measures, task: str, preprocessing: Any) -> list[Candidate]:
@@ -116,9 +116,10 @@ def _column(values: AnyArray, name: str) -> AnyArray:
     return values if values.dtype.kind == "f" else values.astype(str)
 
 
-def _pandas() -> Any:
+def frame_of(columns: dict[str, Any]) -> Any:
+    """Return columns as a data frame."""
     try:
         import pandas as pd
     except ImportError:
         raise missing("pandas", "frames", "A comparison with covariates") from None
-    return pd
+    return pd.DataFrame(columns)

@@ -249,8 +249,9 @@ class Comparison:
 
     def _title(self) -> str:
         kind = f"{len(np.unique(self.y))} classes" if self.task == "classification" else "regression"
+        apart = "" if self.groups is None else f" of {len(np.unique(self.groups))} groups"
         ended = "" if self.finished else ", interrupted"
-        return f"Comparison: {len(self.X)} measures, {kind}, {len(self.folds)} folds{ended}"
+        return f"Comparison: {len(self.X)} measures, {kind}, {len(self.folds)} folds{apart}{ended}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the printed table."""

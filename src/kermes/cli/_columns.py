@@ -1,0 +1,63 @@
+"""Columns that say something of each measure beside its label: groups that stay together, covariates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..exceptions import InvalidParameterError
+from ._options import Reading
+
+groups_option = click.option(
+    "--groups", metavar="COLUMN", help="Measures with one value here (donor, batch) are never parted by a split."
+)
+
+
+def read_with(reading: Reading, path: Path, **columns: tuple[str, ...]) -> Any:
+    """Read measures with columns of them, named by the options that ask for them; each measure must have a value."""
+    from ..files import kind
+    from ..files._data import MEANING
+    from ..measures._frame import without_value
+
+    asked = {name: option for option, names in columns.items() for name in names}
+    if not asked:
+        return reading.read(path)
+    if reading.samples is None and path.exists() and "metadata" not in MEANING[kind(path)]:
+        option = next(iter(asked.values()))
+        raise InvalidParameterError(
+            f"`{option}` (--{option}) must name a column, which {path.name!r} does not have; give --samples TABLE, a "
+            "table with a row for each measure."
+        )
+    found = replace(reading, metadata=tuple(asked)).read(path)
+    for name, option in asked.items():
+        gaps = without_value(found.metadata[name])
+        if gaps.any():
+            raise InvalidParameterError(
+                f"`{option}` (--{option}): measure {found.keys[gaps.argmax()]!s} has no value in the column {name!r}; "
+                "leave it out or fill it in."
+            )
+    return found
+
+
+def groups_of(data: Any, groups: str | None) -> Any:
+    """Return the group of each measure, or None if no column was named; one group cannot be divided."""
+    if groups is None:
+        return None
+    values = data.metadata[groups]
+    if (values == values[0]).all():
+        raise InvalidParameterError(
+            f"`groups` (--groups): all measures have {values[0]!s} in the column {groups!r}; a split needs two groups."
+        )
+    return values
+
+
+def covariates_of(data: Any, names: tuple[str, ...]) -> Any:
+    """Return the covariates as a data frame, or None if there are none."""
+    if not names:
+        return None
+    from ..comparison._covariates import frame_of
+
+    return frame_of({name: data.metadata[name] for name in names})
