@@ -41,6 +41,7 @@ EDGES = {
         "estimators",
         "features",
         "ground",
+        "inference",  # the report tests the classes
         "inspection",
         "kernels",
         "measures",

@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kermes import Measures, divergences, pairwise
+from kermes import Measures, datasets, divergences, inference, pairwise
 from kermes.comparison import Candidate, Report, Row
+from kermes.comparison._report import _classes
 from kermes.comparison._report._charts import RAMP, data_uri, heat
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -94,6 +95,80 @@ def test_pictures_are_png_of_the_right_pixels():
     assert png[37:41] == b"IDAT"
     rows = np.frombuffer(zlib.decompress(png[41 : 41 + length]), np.uint8).reshape(2, 7)
     assert (rows[:, 1:].reshape(2, 2, 3) == rgb).all()
+
+
+def section(html, anchor):
+    """Return the text of a section without tags, or None."""
+    found = re.search(rf'<section id="{anchor}">(.*?)</section>', html, flags=re.DOTALL)
+    return found and " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
+
+
+def test_the_tests_of_classes_are_those_of_inference_and_warn(report):
+    text = section(report.html(), "do-the-classes-differ")
+    found = inference.permanova(report.distances, report.y, "precomputed", n_permutations=999, random_state=0)
+    assert f"{found.statistic:.3g} {found.effect_size:.3f} {found.p_value:.3g}" in text
+    assert "p-values are optimistic" in text
+
+
+def test_groups_of_the_validation_restrict_the_permutations(report):
+    nested = replace(report, groups=np.repeat(np.arange(10), 3)).html()
+    crossed = replace(report, groups=np.tile(np.arange(15), 2)).html()
+    assert "one centroid for each of them is permuted" in section(nested, "do-the-classes-differ")
+    assert section(nested, "where-they-differ") is None
+    assert "permuted within the groups" in section(crossed, "do-the-classes-differ")
+    assert section(crossed, "where-they-differ") is not None
+
+
+def test_medoids_are_the_typical_members(report):
+    text = section(report.html(), "typical-members")
+    for label in ("a<b", "two"):
+        rows = np.flatnonzero(report.y == label)
+        medoid = rows[report.distances[np.ix_(rows, rows)].sum(axis=1).argmin()]
+        assert f"{medoid}: {label}".replace("<", "&lt;") in text
+
+
+def test_images_have_means_and_a_map_of_pixels(report):
+    digits = datasets.load_digits()[:60]
+    X, y = digits.measures(), digits.target % 3
+    D = pairwise(X, divergence=divergences.SlicedWasserstein(n_slices=5))
+    predicted = y.copy()
+    predicted[np.flatnonzero(y == 2)[:2]] = 1
+    html = replace(report, X=X, y=y, predicted=predicted, distances=D, gram=None).html()
+    assert "2 minus 1 (of all pairs" in section(html, "where-they-differ")
+    assert re.search(r'aria-label="Where the groups differ"(?:.*?<rect){65}', html)
+    assert all(f"mean of {c}" in section(html, "typical-members") for c in range(3))
+
+
+@pytest.mark.parametrize(("dim", "mark"), [(1, "<polygon"), (2, "<circle"), (3, "coordinate 0")])
+def test_differences_of_clouds(report, dim, mark):
+    rng = np.random.default_rng(1)
+    X = Measures.from_samples([rng.normal(label == "two", 1, size=(6, dim)) for label in report.y])
+    html = replace(report, X=X).html()
+    chart = re.search(r'aria-label="Where the groups differ">(.*?)</svg>', html)[1]
+    assert mark in chart
+    assert 'class="minus"' in chart
+    assert "nan" not in chart
+
+
+def test_sections_that_fail_or_do_not_suit_are_left_out(report, monkeypatch):
+    y = np.array(["alone", *report.y[1:]])
+    html = replace(report, y=y, predicted=y).html()
+    assert section(html, "do-the-classes-differ") is None
+    many = np.arange(30) // 2
+    assert section(replace(report, y=many, predicted=many).html(), "typical-members") is None
+
+    def broken(*args, **options):
+        raise RuntimeError("no")
+
+    for name in ("permanova", "difference", "thumbnails"):
+        monkeypatch.setattr(_classes, name, broken)
+    titles = re.findall(r'<section id="([^"]+)"', report.html())
+    assert titles[:4] == ["leaderboard", "model", "predictions", "map-of-the-samples"]
+
+
+def test_large_images_have_no_means():
+    X = Measures.from_images(np.ones((4, 200, 200)))
+    assert _classes._barycentres(X, [np.arange(2), np.arange(2, 4)]) is None
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -1,7 +1,8 @@
 """The page of a comparison: one HTML file that fetches nothing.
 
 ``_build`` from a comparison to a report · ``_report`` the report and its sections in order · ``_sections`` numbers to
-HTML · ``_charts`` pictures; the frame of the page has ``style.css`` and ``script.js``.
+HTML · ``_classes`` tests, differences and means of classes · ``_charts`` pictures; the frame of the page has
+``style.css`` and ``script.js``.
 """
 
 from __future__ import annotations

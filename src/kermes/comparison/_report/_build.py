@@ -44,6 +44,7 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
         code=source_code(model),
         command=command,
         gram=gram,
+        groups=None if found.groups is None else np.asarray(found.groups)[rows],
         facts=_facts(found),
     )
 

@@ -11,6 +11,7 @@ from html import escape
 import numpy as np
 
 from ..._typing import AnyArray, FloatArray
+from ...inspection import Difference
 
 WIDTH, HEIGHT, MARGIN = 640, 420, 58
 
@@ -77,6 +78,92 @@ def sample_map(
         for i, (a, b, c, m, t, w) in enumerate(zip(x, y, colours, marks, captions, wrong, strict=True))
     )
     return _svg(height, dots, "Map of the samples")
+
+
+def difference_chart(found: Difference) -> str:
+    """Return where two groups differ: pixels, places on the line or in the plane, or a bar for each coordinate."""
+    if found.shape is not None:
+        height, marks = _difference_of_pixels(found, found.shape)
+    elif found.points.shape[1] == 1:
+        height, marks = _difference_on_the_line(found)
+    elif found.points.shape[1] == 2:
+        height, marks = _difference_in_the_plane(found)
+    else:
+        height, marks = _difference_of_coordinates(found)
+    return _svg(height, marks, "Where the groups differ")
+
+
+def _looks(found: Difference) -> list[str]:
+    """Return class and opacity of each place: orange where the second group has more, pale inside the band."""
+    top = float(np.abs(found.scores).max()) or 1.0
+    alphas = (0.1 + 0.9 * np.abs(found.scores) / top) * np.where(found.significant, 1.0, 0.3)
+    return [_look(score, alpha) for score, alpha in zip(found.scores, alphas, strict=True)]
+
+
+def _look(score: float, alpha: float) -> str:
+    return f'class="{"minus" if score > 0 else "plus"}" fill-opacity="{alpha:.2f}"'
+
+
+def _difference_of_pixels(found: Difference, shape: tuple[int, int]) -> tuple[int, str]:
+    cell = 240 / max(shape)
+    h, w = (cell * side for side in shape)
+    pixels = "".join(
+        f'<rect {look} x="{1 + i % shape[1] * cell:.1f}" y="{1 + i // shape[1] * cell:.1f}" width="{cell:.1f}" '
+        f'height="{cell:.1f}"/>'
+        for i, look in enumerate(_looks(found))
+    )
+    return int(h) + 3, f'{pixels}<rect class="axis" x="1" y="1" width="{w:.1f}" height="{h:.1f}"/>'
+
+
+def _difference_on_the_line(found: Difference) -> tuple[int, str]:
+    """Return scores against places, with their band."""
+    order, height = np.argsort(found.points[:, 0], kind="stable"), 240
+    places, scores, bands = found.points[order, 0], found.scores[order], found.bands[order]
+    top = float(max(np.abs(scores).max(), bands.max())) or 1.0
+    x = MARGIN + (places - places[0]) / (float(places[-1] - places[0]) or 1.0) * (WIDTH - 2 * MARGIN)
+
+    def corners(values: FloatArray) -> list[str]:
+        return [f"{a:.1f},{height / 2 - b / top * (height / 2 - 8):.1f}" for a, b in zip(x, values, strict=True)]
+
+    band = " ".join(corners(bands) + corners(-bands)[::-1])
+    dots = "".join(
+        '<circle {} cx="{}" cy="{}" r="3"/>'.format(look, *corner.split(","))
+        for look, corner in zip(np.array(_looks(found))[order], corners(scores), strict=True)
+    )
+    ends = "".join(
+        f'<text x="{a:.1f}" y="{height + 12}" text-anchor="middle">{t:.3g}</text>'
+        for a, t in ((x[0], places[0]), (x[-1], places[-1]))
+    )
+    return height + 16, f'{_axes(height - 4)}<polygon class="band" points="{band}"/>{dots}{ends}'
+
+
+def _difference_in_the_plane(found: Difference) -> tuple[int, str]:
+    low, extent = found.points.min(axis=0), np.ptp(found.points, axis=0)
+    places = MARGIN + (found.points - low) / (float(extent.max()) or 1.0) * 300
+    height = int(places[:, 1].max() + 12)
+    order = np.argsort(np.abs(found.scores), kind="stable")  # the clearest on top
+    looks = _looks(found)
+    return height, "".join(
+        f'<circle {looks[i]} cx="{places[i, 0]:.1f}" cy="{height + MARGIN - 12 - places[i, 1]:.1f}" r="3.5"/>'
+        for i in order
+    )
+
+
+def _difference_of_coordinates(found: Difference) -> tuple[int, str]:
+    """Return a bar for each of the 20 coordinates that differ most, in units of what chance reaches."""
+    part = found.coordinates
+    lengths = part.scores / np.where(part.bands > 0, part.bands, 1.0)
+    order = np.argsort(-lengths, kind="stable")[:20]
+    unit = (WIDTH - 150) / max(float(lengths.max()), 1.2)
+    bars = "".join(
+        f'<text x="94" y="{20 * k + 14}" text-anchor="end">coordinate {j}</text><rect '
+        f'{_look(part.shifts[j], 1.0 if lengths[j] > 1 else 0.3)} x="100" y="{20 * k + 3}" '
+        f'width="{lengths[j] * unit:.1f}" height="14"/>'
+        for k, j in enumerate(order)
+    )
+    bottom, x = 20 * len(order) + 4, 100 + unit
+    text = f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">chance</text>'
+    return bottom + 20, f'{bars}<path class="axis" d="M{x:.1f} 0 V{bottom}"/>{text}'
 
 
 def _scale(low: float, high: float) -> Callable[[float], tuple[float, float]]:

@@ -19,6 +19,7 @@ from ...definiteness import spectrum
 from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
+from . import _classes as classes
 from . import _sections as sections
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Section(NamedTuple):
     @property
     def anchor(self) -> str:
         """The name by which the page links to the section."""
-        return "-".join(self.title.lower().split())
+        return "-".join(self.title.lower().rstrip("?").split())
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Report:
         Kernel matrix whose spectrum is shown.
     facts : mapping of str to str
         Timings, status, versions.
+    groups : ndarray of shape (n,), optional
+        Groups of samples that the validation kept together.
     title : str
         Heading of the page.
     most_samples : int
@@ -92,6 +95,7 @@ class Report:
     command: str = ""
     gram: FloatArray | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    groups: AnyArray | None = None
     title: str = "kermes: which kernel?"
     most_samples: int = 600
 
@@ -105,6 +109,7 @@ class Report:
                 f"<p><code>{escape(self.model)}</code></p>" + sections.code(*filter(None, [self.code, self.command])),
             ),
             Section("Predictions", self._predictions()),
+            *self._classes(),
             *self._pictures(),
         ]
         if self.gram is not None:
@@ -128,6 +133,21 @@ class Report:
         draw = sections.confusion if self.task == "classification" else sections.regression
         note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
         return draw(self.y, self.predicted) + note
+
+    def _classes(self) -> list[Section]:
+        """Return the sections on classes for which the data are suitable, from the samples that are drawn."""
+        if self.task != "classification" or len(np.unique(self.y)) < 2:
+            return []
+        shown = self._shown()
+        X, y, D = self.X[shown], self.y[shown], self.distances[np.ix_(shown, shown)]
+        groups = None if self.groups is None else self.groups[shown]
+        captions = [self._caption(i) for i in shown]
+        found = {
+            "Do the classes differ?": classes.attempt(classes.do_they_differ, D, y, groups, self.divergence),
+            "Where they differ": classes.attempt(classes.where_they_differ, X, y, self.predicted[shown], D, groups),
+            "Typical members": classes.attempt(classes.typical, X, y, D, captions),
+        }
+        return [Section(title, html) for title, html in found.items() if html is not None]
 
     def _pictures(self) -> list[Section]:
         """Return the sections that draw samples: map, heat map, neighbours."""
