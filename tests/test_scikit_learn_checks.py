@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kermes
 from kermes import (
+    ConformalClassifier,
+    ConformalRegressor,
     DistanceMatrix,
     DistanceToKernel,
     EquivalentWassersteinGP,
@@ -79,6 +81,8 @@ ESTIMATORS = [
     Codebook(n_atoms=3, random_state=0),
     MomentFeatures(n_moments=2),
     ClusterShares(n_clusters=3, random_state=0),
+    ConformalClassifier(LSSVMClassifier()),
+    ConformalRegressor(LSSVMRegressor()),
     HierarchicalClustering(),
     HierarchicalClustering(linkage="ward", optimal_ordering=True),
     KMeans(n_clusters=3, random_state=0),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ._persistence import load, save
     from .comparison import compare
     from .estimators import (
+        ConformalClassifier,
+        ConformalRegressor,
         DistanceMatrix,
         DistanceToKernel,
         EquivalentWassersteinGP,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from .features import KernelFeatures, MixtureFeatures
 
 __all__ = [
+    "ConformalClassifier",
+    "ConformalRegressor",
     "DistanceMatrix",
     "DistanceToKernel",
     "Engine",

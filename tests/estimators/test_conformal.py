@@ -75,7 +75,7 @@ def test_classifiers_on_measures_are_saved(tmp_path):
 
 def test_what_does_not_fit_is_refused():
     points = rng.normal(size=(20, 2))
-    with pytest.raises(UnsuitableDataError, match="samples of each class, at least two; got 1"):
+    with pytest.raises(UnsuitableDataError, match="at least two samples of each class; got 1"):
         ConformalClassifier(Perceptron()).fit(points, [0] * 19 + [1])
     with pytest.raises(UnsuitableDataError, match="neither decision_function nor predict_proba"):
         ConformalClassifier(_Silent()).fit(points, np.arange(20) % 2)

@@ -146,13 +146,19 @@ def feature_map(
     return None
 
 
-def pivoted_cholesky(ground: PointKernel, points: FloatArray, tolerance: float, largest: int) -> FeatureMap | None:
-    """Take as pivot the point that is approximated worst, until none is off by more than ``tolerance``."""
+def pivoted_cholesky(
+    ground: PointKernel, points: FloatArray, tolerance: float, largest: int, give_up: bool = False
+) -> FeatureMap | None:
+    """Take as pivot the point that is approximated worst, until none is off by more than ``tolerance``.
+
+    With ``give_up``, end early where it looks hopeless; not for repeated points, of which a few may suffice all of a
+    sudden.
+    """
     rows = np.empty((min(largest, len(points)), len(points)))
     pivots: list[int] = []
     rest = ground.diagonal(points)
     # log rest falls ever more slowly: after an eighth of the pivots an eighth of the way must be behind.
-    probe = largest // 8 if len(points) > largest else -1
+    probe = largest // 8 if give_up and len(points) > largest else -1
     hopeless = rest.max() * (tolerance / rest.max()) ** 0.125
     while (worst := int(np.argmax(rest))) >= 0 and rest[worst] > tolerance:
         k = len(pivots)

@@ -165,7 +165,7 @@ class MMD(Divergence):
         points = pooled_points(X, Y)
         if len(points) > POOL:
             points = points[np.random.default_rng(0).choice(len(points), POOL, replace=False)]
-        features = pivoted_cholesky(self.ground, points, FEATURE_ERROR, largest)
+        features = pivoted_cholesky(self.ground, points, FEATURE_ERROR, largest, give_up=True)
         return None if features is None else ByFeatures(KernelSource(self.ground), features)
 
     def _by_atoms(self, X: Measures, Y: Measures) -> Route:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import integer, real
@@ -29,7 +30,10 @@ class _Conformal(MetaEstimatorMixin, BaseEstimator):
 
     def _fit_folds(self, X: Any, y: AnyArray, folds: Any, outputs: Callable[[Any, Any], FloatArray]) -> FloatArray:
         """Fit all models; return what the model that did not see a sample says of it."""
+        (X,) = indexable(X)
         self.estimator_ = clone(self.estimator).fit(X, y)
+        if hasattr(self.estimator_, "n_features_in_"):
+            self.n_features_in_ = self.estimator_.n_features_in_
         self.folds_, self.fold_ = [], np.empty(len(y), dtype=np.int64)
         found: dict[int, FloatArray] = {}
         for number, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
@@ -42,7 +46,7 @@ class _Conformal(MetaEstimatorMixin, BaseEstimator):
     def _number_of_folds(self, most: int, what: str) -> int:
         n = min(integer(self.cv, "cv", low=2), most)
         if n < 2:
-            raise UnsuitableDataError(f"cross-validation needs {what} at least two; got {most}.")
+            raise UnsuitableDataError(f"cross-validation needs at least two samples{what}; got {most} sample.")
         return n
 
     def predict(self, X: Any) -> AnyArray:
@@ -101,9 +105,9 @@ class ConformalRegressor(RegressorMixin, _Conformal):
 
     def fit(self, X: Any, y: Any) -> ConformalRegressor:
         """Fit the estimator to all samples and to all but each fold."""
-        y = np.asarray(column_or_1d(y), dtype=np.float64)
+        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
         check_consistent_length(X, y)
-        folds = KFold(self._number_of_folds(len(y), "samples,"), shuffle=True, random_state=self.random_state)
+        folds = KFold(self._number_of_folds(len(y), ""), shuffle=True, random_state=self.random_state)
         outputs = self._fit_folds(X, y, folds, lambda model, Z: np.asarray(model.predict(Z), dtype=np.float64))
         self.residuals_ = np.abs(y - outputs)
         return self
@@ -177,10 +181,12 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
 
     def fit(self, X: Any, y: Any) -> ConformalClassifier:
         """Fit the estimator to all samples and to all but each fold."""
-        y = np.asarray(column_or_1d(y))
+        y = np.asarray(column_or_1d(y, warn=True))
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
         check_consistent_length(X, y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        n_folds = self._number_of_folds(int(np.bincount(labels).min()), "samples of each class,")
+        n_folds = self._number_of_folds(int(np.bincount(labels).min()), " of each class")
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
         values = self._fit_folds(X, y, folds, _decisions)
         self.scores_ = _scores(values)[np.arange(len(y)), labels]
