@@ -33,6 +33,18 @@ def test_estimates_are_within_a_factor_of_three(X, divergence):
     assert seconds / 3 < found.seconds < 3 * seconds
 
 
+def test_samples_take_the_route_of_the_whole():
+    """Few clouds are not worth features, many are: once 15 times too much was said."""
+    X = Measures.from_samples(RANDOM.normal(size=(200, 100, 2)))
+    divergence, engine = divergences.MMD(ground.Gaussian(sigma=1.0)), Engine("serial", memo=False, progress=False)
+    assert type(divergence.route(X, X)) is not type(divergence.route(X[:2], X[:2]))
+    found = engine.estimate(X, divergence=divergence)
+    started = time.process_time()
+    pairwise(X, divergence=divergence, engine=engine)
+    seconds = time.process_time() - started
+    assert seconds / 4 < found.seconds < 4 * seconds
+
+
 def test_two_collections_and_huge_clouds():
     found = Engine("serial").estimate(CLOUDS[:3], CLOUDS[3:], divergence=divergences.GaussianWasserstein())
     assert found.pairs == 27

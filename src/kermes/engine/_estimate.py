@@ -13,6 +13,7 @@ import numpy as np
 from .._quantities import duration, size
 from .._typing import IndexArray
 from ..divergences import Divergence
+from ..divergences._base import Route
 from ..exceptions import InvalidParameterError, KermesError
 from ..measures import Measures
 from ..measures._thinning import draw_at_random
@@ -29,8 +30,10 @@ RATE = 1.5e9
 TRIED = 1e8
 #: Atoms that are tried, at least.
 FEWEST = 512
+#: Atoms of all measures up to which the route of the whole is found, which may not be that of a sample.
+WHOLE = 300_000
 #: Seconds of a sample that say enough, and measures in it that do.
-ENOUGH, MOST = 0.2, 64
+ENOUGH, MOST = 0.2, 128
 #: Seconds that are announced before.
 LONG = 60.0
 #: Memory of a pair below which it is not asked whether there is enough.
@@ -60,7 +63,9 @@ class Estimate:
 
 
 class _Trial(NamedTuple):
-    """A sample of the measures: its atoms, the seconds and bytes to prepare it, seconds and work of all its pairs."""
+    """A sample of the measures: its route and atoms, the seconds and bytes to prepare it, what all its pairs take."""
+
+    route: Route
 
     atoms: float
     once: float
@@ -73,18 +78,22 @@ def estimate(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, thr
     """Return what ``n_pairs`` pairs of X and Y take on some threads, from samples of growing size.
 
     Time and memory of the preparation are a + b * atoms (tables of a shared support are made once), time of the pairs
-    is in proportion to the operations that the route counts.
+    is a + b * operations, which the route counts. Samples take the route of the whole, which is found once:
+    few measures may not be worth the features that make many cheap.
     """
     random, same = np.random.default_rng(0), Y is X
     orders = [random.permutation(len(Z)) for Z in ((X,) if same else (X, Y))]
     atoms = _atoms_to_try(divergence, X, Y, orders)
+    n_atoms = float(X.sizes.sum() + (0 if same else Y.sizes.sum()))
+    small = n_atoms <= WHOLE and max(X.sizes.max(), Y.sizes.max()) <= atoms
+    route, choice, tables = _whole_route(divergence, X, Y) if small else (None, 0.0, 0.0)
 
     def trial(k: int, trace: bool = False) -> _Trial:
         sides = [_thinned(Z[np.sort(order[:k])], atoms) for Z, order in zip((X, Y), orders, strict=False)]
-        found = _try(divergence, sides[0], sides[-1], same, trace)
+        found = _try(divergence, sides[0], sides[-1], same, trace, route)
         if found.once + found.seconds < ENOUGH:
             return found
-        again = _try(divergence, sides[0], sides[-1], same, trace)  # another precision or route may have been compiled
+        again = _try(divergence, sides[0], sides[-1], same, trace, route)  # something else may have been compiled
         return min(found, again, key=lambda found: found.once + found.seconds)
 
     trial(2)  # compiles
@@ -94,17 +103,14 @@ def estimate(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, thr
         k = min(2 * k, max(map(len, orders)))
         last = trial(k)
     traced = [trial(2, trace=True).bytes, trial(k, trace=True).bytes]
-    n_atoms = float(X.sizes.sum() + (0 if same else Y.sizes.sum()))
-    route = divergence.route(
-        *(_thinned(Z[order[:2]], atoms) for Z, order in zip((X, Y), (orders[0], orders[-1]), strict=True))
-    )
-    per_operation = last.seconds / max(last.work, 1.0)
     passes = 1 if type(divergence).passes is Divergence.passes else len(divergence.passes(X, Y))
-    seconds = _extrapolated(first.atoms, first.once, last.atoms, last.once, n_atoms)
-    prepared = _extrapolated(first.atoms, traced[0], last.atoms, traced[1], n_atoms) / passes
+    seconds = choice + _extrapolated(first.atoms, first.once, last.atoms, last.once, n_atoms)
+    prepared = tables + _extrapolated(first.atoms, traced[0], last.atoms, traced[1], n_atoms) / passes
     at_work = divergence.pair_bytes(X, Y) * min(threads, max(1, n_pairs))
     results = 2 * (17 if divergence.estimates_error else 9) * len(X) * len(Y)
-    seconds += per_operation * route.work(X, Y) * n_pairs / min(threads, max(1, n_pairs))
+    work = last.route.work(X, Y) * n_pairs
+    pairs = _extrapolated(first.work, first.seconds, max(last.work, 1.0), last.seconds, work)
+    seconds += pairs / min(threads, max(1, n_pairs))
     return Estimate(n_pairs, seconds, prepared + at_work + results)
 
 
@@ -158,24 +164,39 @@ def _limit(value: float, form: object) -> str:
     return "any" if value == np.inf else form(value)  # type: ignore[operator,no-any-return]
 
 
-def _try(divergence: Divergence, A: Measures, B: Measures, same: bool, trace: bool) -> _Trial:
+def _whole_route(divergence: Divergence, X: Measures, Y: Measures) -> tuple[Route, float, float]:
+    """Return the route of all pairs, and the seconds and bytes that it takes to find it."""
+    tracemalloc.start()
+    try:
+        divergence.route(X, Y)  # compiles
+        traced = float(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+    started = time.thread_time()
+    route = divergence.route(X, Y)
+    return route, time.thread_time() - started, traced
+
+
+def _try(
+    divergence: Divergence, A: Measures, B: Measures, same: bool, trace: bool, route: Route | None = None
+) -> _Trial:
     """Prepare a sample and evaluate its pairs, in this thread, whose time is counted; with ``trace`` its memory."""
     n_atoms = float(A.sizes.sum() + (0 if same else B.sizes.sum()))
     if trace:
         tracemalloc.start()
         try:
-            Job.prepare(divergence, A, A if same else B)
-            return _Trial(n_atoms, 0.0, float(tracemalloc.get_traced_memory()[1]), 0.0, 0.0)
+            job = Job.prepare(divergence, A, A if same else B, route=route)
+            return _Trial(job.route, n_atoms, 0.0, float(tracemalloc.get_traced_memory()[1]), 0.0, 0.0)
         finally:
             tracemalloc.stop()
     started = time.thread_time()
-    job = Job.prepare(divergence, A, A if same else B)
+    job = Job.prepare(divergence, A, A if same else B, route=route)
     prepared = time.thread_time()
     block = Block(np.arange(len(A)), np.arange(len(B)), same)
     with ONE_THREAD:
         job.evaluate(Batch(block, job.tile_shape(len(A), len(B), None)))
     seconds = time.thread_time() - prepared
-    return _Trial(n_atoms, prepared - started, 0.0, seconds, job.work * max(1, block.n_pairs))
+    return _Trial(job.route, n_atoms, prepared - started, 0.0, seconds, job.work * max(1, block.n_pairs))
 
 
 def _atoms_to_try(divergence: Divergence, X: Measures, Y: Measures, orders: list[IndexArray]) -> int:
