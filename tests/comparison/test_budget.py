@@ -4,7 +4,7 @@ from sklearn.pipeline import make_pipeline
 from tests.comparison.cases import two_widths
 
 from kermes import Engine, compare, divergences
-from kermes.comparison import Candidate, _budget, _compare
+from kermes.comparison import Candidate, _budget, _run
 from kermes.exceptions import InvalidParameterError
 from kermes.features import Codebook, MomentFeatures
 
@@ -66,8 +66,8 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
     X, y = two_widths()
     sliced = divergences.SlicedWasserstein()
     costs = {W2: 1.0, sliced: 2.0}
-    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: costs[source])
-    seen, row = [], _compare._Run.row
+    monkeypatch.setattr(_run, "estimate", lambda source, X, engine, seed, left: costs[source])
+    seen, row = [], _run.Run.row
 
     def slow_fits(run, number):
         found = row(run, number)
@@ -75,14 +75,14 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
         run._fit_seconds = dict.fromkeys(run._fit_seconds, 0.1)
         return found
 
-    monkeypatch.setattr(_compare._Run, "row", slow_fits)
+    monkeypatch.setattr(_run.Run, "row", slow_fits)
     listed = [
         Candidate("sliced, SVC", sliced, grid={"length_scale": [1.0]}),  # 3 settings: 2.3 s, then 0.3 s
         Candidate("sliced, neighbours", sliced, learner="knn"),  # 2 s
         Candidate("W2, SVC", W2, grid={"length_scale": [1.0]}),  # 1 s
         Candidate("W2, large grid", W2, grid={"C": [1.0, 3.0, 10.0, 30.0, 100.0]}),  # 25 settings: 2.5 s
     ]
-    monkeypatch.setattr(_compare, "CHEAP", 0.0)
+    monkeypatch.setattr(_run, "CHEAP", 0.0)
     compare(X, y, candidates=listed, cv=2, budget="1h")
     assert seen == ["W2, SVC", "sliced, neighbours", "sliced, SVC", "W2, large grid"]
 
@@ -90,12 +90,12 @@ def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
 def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
     X, y = two_widths()
     costs = {W2: 1e6, divergences.SlicedWasserstein(): 0.5, divergences.GaussianWasserstein(): 0.1}
-    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: costs[source])
-    monkeypatch.setattr(_compare, "CHEAP", 0.0)
+    monkeypatch.setattr(_run, "estimate", lambda source, X, engine, seed, left: costs[source])
+    monkeypatch.setattr(_run, "CHEAP", 0.0)
     seen = []
-    judge = _compare._Run._judge
+    judge = _run.Run._judge
     monkeypatch.setattr(
-        _compare._Run, "_judge", lambda run, number: (seen.append(run.trials[number][0].name), judge(run, number))[1]
+        _run.Run, "_judge", lambda run, number: (seen.append(run.trials[number][0].name), judge(run, number))[1]
     )
     listed = [Candidate(type(source).__name__, source, learner="knn") for source in costs]
     found = compare(X, y, candidates=listed, cv=2, budget="1h")
@@ -109,8 +109,8 @@ def test_the_expensive_ones_are_skipped_and_the_cheap_ones_first(monkeypatch):
 
 def test_a_candidate_stops_between_folds(monkeypatch):
     X, y = two_widths()
-    done, predictions = [], _compare.predictions
-    monkeypatch.setattr(_compare, "predictions", lambda *seen: (done.append(seen), predictions(*seen))[1])
+    done, predictions = [], _run.predictions
+    monkeypatch.setattr(_run, "predictions", lambda *seen: (done.append(seen), predictions(*seen))[1])
     monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0 if done else 100.0))
     found = compare(X, y, candidates=[Candidate("W2", W2, learner="knn")], cv=2, budget=60)
     assert found.rows[0].message == "stopped after 1 of 2 folds, at the end of the budget"
@@ -128,7 +128,7 @@ def test_a_generous_budget_changes_nothing():
 def test_baselines_run_whatever_the_budget_and_nothing_is_estimated_without_time(monkeypatch):
     X, y = two_widths()
     monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0))
-    monkeypatch.setattr(_compare, "estimate", lambda *_: pytest.fail("there is no time"))
+    monkeypatch.setattr(_run, "estimate", lambda *_: pytest.fail("there is no time"))
     linear = make_pipeline(MomentFeatures(2), LogisticRegression())
     listed = [Candidate("W2", W2), Candidate("moments", learner=linear), Candidate("nothing", learner="dummy")]
     found = compare(X, y, candidates=listed, cv=2, budget=1)
@@ -140,10 +140,10 @@ def test_baselines_run_whatever_the_budget_and_nothing_is_estimated_without_time
 def test_a_step_is_part_of_the_estimate(monkeypatch):
     """Three folds, each with two inner splits of two thirds of the measures; a second for each matrix, and the step."""
     X, y = two_widths()
-    monkeypatch.setattr(_compare, "estimate", lambda source, X, engine, seed, left: 1.0)
-    seen, needed = [], _compare._Run._needed
+    monkeypatch.setattr(_run, "estimate", lambda source, X, engine, seed, left: 1.0)
+    seen, needed = [], _run.Run._needed
     monkeypatch.setattr(
-        _compare._Run,
+        _run.Run,
         "_needed",
         lambda run, n: (seen.append((n, dict(run._step_seconds), needed(run, n))), seen[-1][2])[1],
     )

@@ -10,7 +10,7 @@ from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
 from kermes.divergences import _embeddings as embeddings
 from kermes.divergences import _euclidean as euclidean_module
-from kermes.divergences import _wasserstein as wasserstein_module
+from kermes.divergences import _wasserstein_routes as wasserstein_routes
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
@@ -28,8 +28,8 @@ def test_equal_uniform_measures_are_vectors_of_quantiles():
     merged = Measures.from_samples(samples, [np.full(7, 0.3)] * 5 + [np.r_[np.full(6, 0.3), 0.3 + 1e-15]])
     for p in (1, 2, 2.5):
         W = divergences.Wasserstein(p=p)
-        assert isinstance(W.route(fast, fast), wasserstein_module._AlignedLine)
-        assert type(W.route(merged, merged)) is wasserstein_module._Line
+        assert isinstance(W.route(fast, fast), wasserstein_routes.AlignedLine)
+        assert type(W.route(merged, merged)) is wasserstein_routes.Line
         assert_allclose(
             pairwise(fast, divergence=W, engine=ENGINE), pairwise(merged, divergence=W, engine=ENGINE), rtol=1e-12
         )
@@ -121,7 +121,7 @@ def test_exact_transport_with_and_without_a_table_of_costs(clouds):
     X = clouds(6, 2)
     for p in (1.0, 2.0):
         tabulated, computed = (
-            wasserstein_module._NetworkSimplex.of(ground.Euclidean(), p, X, X, largest) for largest in (100, 0)
+            wasserstein_routes.NetworkSimplex.of(ground.Euclidean(), p, X, X, largest) for largest in (100, 0)
         )
         assert tabulated.table is not None
         assert computed.table is None

@@ -19,8 +19,9 @@ slots: it numbers by position. Divergences know nothing of all this. Start at ``
 
 from __future__ import annotations
 
-from ._engine import DEFAULT, Engine, Info
+from ._engine import DEFAULT, Engine
 from ._estimate import Estimate
+from ._info import Info
 from ._pairwise import pairwise, precompute
 from ._store import Store
 from ._stored import StoredDistances, StoredMatrix

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,52 +15,22 @@ import numpy as np
 from .._checks import choice, flag, integer
 from .._dry_run import Planned, is_dry
 from .._quantities import as_bytes, as_seconds
-from .._typing import FloatArray, IndexArray, StatusArray
-from ..core import status as codes
+from .._typing import IndexArray
 from ..divergences import Divergence, Tile
-from ..exceptions import ConvergenceWarning, InvalidParameterError
+from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from . import _dask, _executors, _ledger, _tiling
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
+from ._info import Info, warn_unconverged
 from ._job import Job, check
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
 from ._store import Store, StoreKeeper, as_store
-from ._stored import StoredDistances, StoredMatrix
+from ._stored import StoredDistances
 from ._tiling import Batch, Block
 
 MEMO_BYTES = 1 << 30
-
-
-@dataclass(frozen=True)
-class Info:
-    """How a matrix of distances came about.
-
-    Parameters
-    ----------
-    status : ndarray of uint8, of the shape of the distances (a stored matrix if they are stored)
-        0 = fine, 1 = the tolerance was not reached.
-    n_evaluated : int
-        Pairs computed in this call; the others were known already.
-    seconds : float
-        Wall time of the call.
-    error : ndarray of the shape of the distances, or None
-        Estimated absolute error of d**power, where the divergence is an integral (of J = d**2 for ``JensenShannon``
-        with smoothing).
-    """
-
-    status: StatusArray | StoredMatrix
-    n_evaluated: int
-    seconds: float
-    error: FloatArray | StoredMatrix | None = None
-
-    @property
-    def n_unconverged(self) -> int:
-        """Number of entries whose tolerance was not reached."""
-        if isinstance(self.status, StoredMatrix):
-            return self.status.n_unconverged
-        return int(np.count_nonzero(self.status == codes.UNCONVERGED)) if self.status.any() else 0
 
 
 @dataclass(frozen=True)
@@ -151,7 +120,7 @@ class Engine:
         find = self._remembered if self.store is None else self._stored
         values, status, error, n_evaluated = find(divergence, X, Y)
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
-        _warn(info, divergence)
+        warn_unconverged(info, divergence)
         return values, info
 
     def estimate(self, X: Any, Y: Any = None, *, divergence: Divergence) -> Estimate:
@@ -396,13 +365,3 @@ def _added(tile: Tile, other: Tile) -> Tile:
     status = np.maximum(np.asarray(tile.status), np.asarray(other.status))
     error = None if tile.error is None or other.error is None else tile.error + other.error
     return Tile(tile.values + other.values, status, error)
-
-
-def _warn(info: Info, divergence: Divergence) -> None:
-    if info.n_unconverged:
-        warnings.warn(
-            f"{info.n_unconverged} of {info.status.size} entries of {divergence!r} did not reach their tolerance; "
-            "their values are estimates. pairwise(..., return_info=True) says which.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

@@ -10,7 +10,8 @@ from .._typing import FloatArray
 from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._engine import Engine, Info, as_engine
+from ._engine import Engine, as_engine
+from ._info import Info
 from ._scale import Scale
 from ._shared import publish
 from ._stored import StoredDistances
