@@ -229,6 +229,11 @@ KERNELS = [
     _exponential_case("exp-euclidean", divergences.Euclidean(), 0.4, power=1.5),
     _exponential_case("exp-mmd", divergences.MMD(ground.Gaussian(sigma=1.0)), 0.5),
     _exponential_case("exp-fixed", divergences.MMD(ground.Gaussian(gamma=1.0)), 0.5, length_scale_bounds="fixed"),
+    *(
+        KernelCase(f"matern-{nu}", kernels.Matern(divergences.Wasserstein(), 0.6, nu), dims=(1,), scale="length_scale")
+        for nu in (0.5, 1.5, 2.5)
+    ),
+    KernelCase("matern-sliced", kernels.Matern(divergences.SlicedWasserstein(n_slices=9), 0.5), scale="length_scale"),
     KernelCase("igv-line", kernels.IGV(0.1, power=0.3, power_bounds=(1e-2, 1e2)), dims=(1,), scale="power"),
     KernelCase("igv-linear", kernels.IGV(0.1)),
     KernelCase("igv-gaussian", kernels.IGV(0.01, ground.Gaussian(sigma=0.7))),

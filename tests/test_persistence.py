@@ -62,6 +62,7 @@ KERNELS = {
     "sliced": SLICED,
     "engine": kernels.Exponential(divergences.Euclidean(), engine=Engine("serial", tile=3)),
     "wasserstein": kernels.Exponential(divergences.Wasserstein(p=1, cost=ground.Torus(3.0)), power=1.0),
+    "matern": kernels.Matern(divergences.SlicedWasserstein(n_slices=9), 0.7, nu=2.5),
     "sinkhorn": kernels.Exponential(divergences.Sinkhorn(0.5, value="debiased")),
     "mmd": kernels.Exponential(divergences.MMD(ground.Gaussian(sigma=2.0))),
     "kernel-wasserstein": kernels.Exponential(divergences.GaussianWasserstein(ground.Gaussian(gamma=0.5))),

@@ -11,6 +11,7 @@ from ._bhattacharyya import Bhattacharyya
 from ._columns import Columns
 from ._exponential import Exponential
 from ._mass_weighted import MassWeighted
+from ._matern import Matern
 from ._mixture import Bumps, SemigroupMixture
 from ._semigroup import IGV, Entropy, Semigroup
 
@@ -23,6 +24,7 @@ __all__ = [
     "Entropy",
     "Exponential",
     "MassWeighted",
+    "Matern",
     "MeasureKernel",
     "Semigroup",
     "SemigroupMixture",
