@@ -17,7 +17,7 @@ NUS = (0.5, 1.5, 2.5)
 def test_on_diracs_it_is_that_of_scikit_learn(nu):
     points = np.random.default_rng(0).normal(size=(9, 3))
     ours = kernels.Matern(divergences.MMD(ground.Linear()), 0.7, nu)
-    K, gradient = ours(points[:, None], eval_gradient=True)
+    K, gradient = ours(points, eval_gradient=True)
     expected, derivative = theirs.Matern(0.7, nu=nu)(points, eval_gradient=True)
     # Distances of near points are differences of inner products.
     assert_allclose(K, expected, rtol=1e-7)
