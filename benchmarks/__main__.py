@@ -19,17 +19,21 @@ from rich.table import Table
 
 from . import (
     comparison,
+    exact,
     families,
     feature_space,
     features,
     foundation,
     gaussian_process,
     gpm,
+    inference,
+    mmd,
     neighbors,
     regret,
     search,
     semigroup,
     store,
+    thinning,
     transport,
 )
 from .harness import Row
@@ -39,6 +43,8 @@ PEERS = ("numpy", "scipy", "scikit-learn", "numba", "pot")
 ROWS = {
     **foundation.ROWS,
     **transport.ROWS,
+    **exact.ROWS,
+    **mmd.ROWS,
     **semigroup.ROWS,
     **feature_space.ROWS,
     **families.ROWS,
@@ -49,6 +55,8 @@ ROWS = {
     **comparison.ROWS,
     **store.ROWS,
     **gpm.ROWS,
+    **inference.ROWS,
+    **thinning.ROWS,
 }
 
 

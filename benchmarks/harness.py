@@ -43,8 +43,8 @@ class Contest:
         ratio = min(yours) / min(mine)
         passed = ratio >= self.floor and difference <= self.tolerance
         return Row(
-            self.name, self.peer, f"{1e6 * min(mine):.3g} us", f"{1e6 * min(yours):.3g} us", f"{ratio:.0f} x",
-            f">= {self.floor:g} x", f"{difference:.0e}", passed,
+            self.name, self.peer, f"{1e6 * min(mine):.3g} us", f"{1e6 * min(yours):.3g} us",
+            f"{ratio:.0f} x" if ratio >= 10 else f"{ratio:.1f} x", f">= {self.floor:g} x", f"{difference:.0e}", passed,
         )  # fmt: skip
 
 
