@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from tests.oracles import mixtures
 
 from kermes import KernelFeatures, Measures, MixtureFeatures, kernels
-from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from kermes.kernels import Bumps, SemigroupMixture
 
 
@@ -36,6 +36,16 @@ def test_agrees_with_the_oracle(clouds):
     X = clouds(6, 2)
     K = SemigroupMixture(FUNCTIONS, WEIGHTS)(X)
     assert_allclose(K, [[mixtures.phi([mu, nu], FUNCTIONS, WEIGHTS) for nu in X] for mu in X], rtol=1e-12)
+
+
+def test_functions_may_have_any_sign(clouds):
+    """Corollary 12: exp(-mu[f]) is a semicharacter whatever the sign of f, if only it is finite."""
+    functions = [lambda x: x[:, 0], lambda x: -norm(x), lambda x: np.sin(3 * x[:, 1])]
+    X = clouds(20, 2)
+    assert (functions[0](X.points) < 0).any()
+    K = SemigroupMixture(functions, WEIGHTS)(X)
+    assert_allclose(K, [[mixtures.phi([mu, nu], functions, WEIGHTS) for nu in X] for mu in X], rtol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-12 * K.max()
 
 
 def test_features_are_exact_and_separable(clouds):
@@ -93,12 +103,18 @@ def test_hostile_measures():
         ([ones, lambda x: x], None, InvalidParameterError, r"`functions\[1\]` must return .* \(n,\)"),
         ([lambda x: 1.0], None, InvalidParameterError, r"`functions\[0\]` must return"),
         (ones, None, InvalidParameterError, r"`functions` must return .* \(n, s\)"),
-        ([ones, lambda x: x[:, 1]], None, UnsuitableDataError, r"`functions\[1\]` .* is -2 at .* of measure 1"),
-        ([lambda x: np.where(x[:, 0] > 3, np.nan, 1.0)], None, UnsuitableDataError, "it is nan at .* of measure 2"),
+        (
+            [ones, lambda x: 200 * x[:, 1]],
+            None,
+            NumericalError,
+            r"`functions\[1\]` over measure 1 is -400, .*-300 or more",
+        ),
+        ([lambda x: -1e308 * x[:, 0]], None, NumericalError, r"`functions\[0\]` over measure 1 is -1e\+308"),
+        ([lambda x: np.where(x[:, 1] > 3, np.nan, 1.0)], None, UnsuitableDataError, "it is nan at .* of measure 2"),
     ],
 )
 def test_what_is_refused(functions, weights, error, message):
-    X = Measures.from_samples([[[0.0, 0.0]], [[0.0, 1.0], [1.0, -2.0]], [[4.0, 4.0]]])
+    X = Measures.from_samples([[[0.0, 0.0]], [[0.0, 0.0], [1.0, -2.0]], [[1.0, 4.0]]])
     with pytest.raises(error, match=message):
         SemigroupMixture(functions, weights)(X)
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from .._checks import integer, positive
 from .._typing import ArrayLike, FloatArray
-from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measures, as_measures
 from ._base import MeasureKernel
 
+#: Largest -mu[f] whose exponential is multiplied with another without overflow.
+LARGEST = 300.0
 #: Functions of points (n, d): a list of them, (n,) values each, or all of them in one call, (n, s).
 Functions: TypeAlias = Sequence[Callable[[FloatArray], ArrayLike]] | Callable[[FloatArray], ArrayLike]
 
@@ -26,13 +28,13 @@ class SemigroupMixture(MeasureKernel):
     .. math:: k(\mu, \nu) = \varphi(\mu + \nu), \qquad
               \varphi(\mu) = \sum_i w_i \exp\left(-\mu[f_i]\right), \qquad \mu[f] = \int f \, d\mu
 
-    with functions :math:`f_i \ge 0` of a point and weights :math:`w_i \ge 0`: each f asks how much mass lies where it
-    is large. Masses are kept: twice the mass is not the same measure.
+    with functions :math:`f_i` of a point and weights :math:`w_i \ge 0`: each f asks how much mass lies where it is large.
+    Masses are kept: twice the mass is not the same measure.
 
     Parameters
     ----------
     functions : list of callable, or callable
-        Each takes points (n, d) and returns n values of at least 0. One callable that returns (n, s) values stands for
+        Each takes points (n, d) and returns n values, of any sign. One callable that returns (n, s) values stands for
         s functions, such as :class:`Bumps`.
     weights : array of shape (s,), optional
         Non-negative; 1 / s each by default.
@@ -41,7 +43,8 @@ class SemigroupMixture(MeasureKernel):
     -----
     *Positive definite* on all finite measures, whatever their masses: :math:`\exp(-\mu[f])` turns sums of measures into
     products, and mixtures of such functions are positive definite (Theorem 10 and Corollary 12 of "Semigroup kernels on
-    measures"). The kernel is the inner product of :meth:`features`, so that linear models need no Gram matrix: see
+    measures"). The kernel is bounded if all functions are at least 0; where :math:`\mu[f_i]` is below -300, it is refused
+    before it overflows. The kernel is the inner product of :meth:`features`, so that linear models need no Gram matrix: see
     ``MixtureFeatures``.
     *Cost*: one call of each function on all atoms, then s products per pair. Masses count: for clouds of many points
     exp(-mu[f]) all but vanishes. Divide the weights by a typical mass, or use ``Bumps.random``, which does.
@@ -70,6 +73,13 @@ class SemigroupMixture(MeasureKernel):
         measures = as_measures(X)
         values = self._values(measures)
         integrals = measures.expectation(values) * measures.masses[:, None]
+        if (integrals < -LARGEST).any():
+            owner, i = np.argwhere(integrals < -LARGEST)[0]
+            raise NumericalError(
+                f"the integral of `functions[{i}]` over measure {owner} is {integrals[owner, i]:.3g}, and the exponential "
+                f"of minus that too large; it must be -{LARGEST:g} or more. Scale the function down, or use one that is "
+                "at least 0."
+            )
         return np.asarray(np.sqrt(self._weights(values.shape[1])) * np.exp(-integrals))
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
@@ -96,14 +106,13 @@ class SemigroupMixture(MeasureKernel):
                 raise InvalidParameterError("`functions` must hold one function or more; got none.")
             columns = [_called(f, f"functions[{i}]", X.points, 1) for i, f in enumerate(functions)]
             values = np.stack(columns, axis=1)
-        wrong = ~(np.isfinite(values) & (values >= 0))
+        wrong = ~np.isfinite(values)
         if wrong.any():
             atom, i = np.argwhere(wrong)[0]
             owner = int(np.searchsorted(X.offsets, atom, side="right")) - 1
             raise UnsuitableDataError(
-                f"`functions[{i}]` must be finite and at least 0 at every atom; it is {values[atom, i]:g} at the point "
-                f"{X.points[atom].tolist()} of measure {owner}. Use a function that is non-negative wherever there is "
-                "mass, such as its square."
+                f"`functions[{i}]` must be finite at every atom; it is {values[atom, i]:g} at the point "
+                f"{X.points[atom].tolist()} of measure {owner}. Use a function that is finite wherever there is mass."
             )
         return values
 
