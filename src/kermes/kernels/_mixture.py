@@ -28,8 +28,8 @@ class SemigroupMixture(MeasureKernel):
     .. math:: k(\mu, \nu) = \varphi(\mu + \nu), \qquad
               \varphi(\mu) = \sum_i w_i \exp\left(-\mu[f_i]\right), \qquad \mu[f] = \int f \, d\mu
 
-    with functions :math:`f_i` of a point and weights :math:`w_i \ge 0`: each f asks how much mass lies where it is large.
-    Masses are kept: twice the mass is not the same measure.
+    with functions :math:`f_i` of a point and weights :math:`w_i \ge 0`: each f asks how much mass lies where it is
+    large. Masses are kept: twice the mass is not the same measure.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class SemigroupMixture(MeasureKernel):
     -----
     *Positive definite* on all finite measures, whatever their masses: :math:`\exp(-\mu[f])` turns sums of measures into
     products, and mixtures of such functions are positive definite (Theorem 10 and Corollary 12 of "Semigroup kernels on
-    measures"). The kernel is bounded if all functions are at least 0; where :math:`\mu[f_i]` is below -300, it is refused
-    before it overflows. The kernel is the inner product of :meth:`features`, so that linear models need no Gram matrix: see
-    ``MixtureFeatures``.
+    measures"). It is bounded if all functions are at least 0; measures with :math:`\mu[f_i]` below -300 are refused
+    before an exponential overflows. The kernel is the inner product of :meth:`features`, so that linear models need no
+    Gram matrix: see ``MixtureFeatures``.
     *Cost*: one call of each function on all atoms, then s products per pair. Masses count: for clouds of many points
     exp(-mu[f]) all but vanishes. Divide the weights by a typical mass, or use ``Bumps.random``, which does.
 
@@ -76,9 +76,9 @@ class SemigroupMixture(MeasureKernel):
         if (integrals < -LARGEST).any():
             owner, i = np.argwhere(integrals < -LARGEST)[0]
             raise NumericalError(
-                f"the integral of `functions[{i}]` over measure {owner} is {integrals[owner, i]:.3g}, and the exponential "
-                f"of minus that too large; it must be -{LARGEST:g} or more. Scale the function down, or use one that is "
-                "at least 0."
+                f"the integral of `functions[{i}]` over measure {owner} is {integrals[owner, i]:.3g}, and the "
+                f"exponential of minus that too large; it must be -{LARGEST:g} or more. Scale the function down, or "
+                "use one that is at least 0."
             )
         return np.asarray(np.sqrt(self._weights(values.shape[1])) * np.exp(-integrals))
 
