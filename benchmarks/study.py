@@ -1,9 +1,9 @@
 """Studies of real size, each in a process of its own: seconds and peak memory.
 
 ``python -m benchmarks.study compare`` simulates 60 donors with 5,000 to 50,000 cells of 8 markers (1.6 million rows),
-writes them to a Parquet file in random order and runs ``kermes compare`` on it, with a report. ``python -m benchmarks.study
-codebook`` writes 200 samples of 100,000 cells in 30 dimensions as float32 (2.4 GB), fits a codebook of 512 atoms to the
-stream, and computes all sliced, MMD and entropic distances on it.
+writes them to a Parquet file in random order and runs ``kermes compare`` on it, with a report.
+``python -m benchmarks.study codebook`` writes 200 samples of 100,000 cells in 30 dimensions as float32 (2.4 GB), fits a
+codebook of 512 atoms to the stream, and computes all sliced, MMD and entropic distances on it.
 """
 
 from __future__ import annotations
