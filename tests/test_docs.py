@@ -91,7 +91,7 @@ def test_gaussian_process_section_of_the_guide(capsys):
     assert run_page(section, GUIDE, capsys)["surer"].any()
 
 
-@pytest.mark.parametrize("page", ["covariates.md", "large_data.md", "means.md"])
+@pytest.mark.parametrize("page", ["conclusions.md", "covariates.md", "large_data.md", "means.md"])
 def test_pages(page, capsys):
     assert len(run_page((GUIDE.parent / page).read_text(), GUIDE.parent / page, capsys)["X"]) > 0
 
