@@ -7,12 +7,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
+from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from .._frozen import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
+from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 
 
@@ -96,3 +97,23 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X: ones, unless a kernel says otherwise."""
         return np.ones(len(as_measures(X)))
+
+
+class RadialKernel(MeasureKernel):
+    """Base of the kernels that are a profile of d / length_scale, whose length scale Gaussian processes tune."""
+
+    divergence: Divergence
+    length_scale_bounds: tuple[float, float] | str
+
+    def __post_init__(self) -> None:
+        if isinstance(self.divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
+            name = type(self).__name__
+            raise InvalidParameterError(
+                "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
+                f"{name}(divergences.Wasserstein()), not the class."
+            )
+
+    @property
+    def hyperparameter_length_scale(self) -> Hyperparameter:
+        """The one hyperparameter that a Gaussian process tunes."""
+        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)

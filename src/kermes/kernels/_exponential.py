@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._checks import positive, real
 from .._typing import FloatArray
 from ..core import profiles
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError, NumericalError
+from ..exceptions import NumericalError
 from ..measures import Measures
-from ._base import MeasureKernel, number
+from ._base import RadialKernel, number
 
 
 @dataclass(eq=False, repr=False)
-class Exponential(MeasureKernel):
+class Exponential(RadialKernel):
     r"""Exponential kernel of a distance between measures.
 
     .. math:: k(\mu, \nu) = \exp\left(-\tfrac12 \left(d(\mu, \nu) / \ell\right)^h\right)
@@ -59,18 +58,6 @@ class Exponential(MeasureKernel):
     power: float = 2.0
     length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5)
     engine: Engine | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
-            raise InvalidParameterError(
-                "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
-                "Exponential(divergences.Wasserstein()), not the class."
-            )
-
-    @property
-    def hyperparameter_length_scale(self) -> Hyperparameter:
-        """The one hyperparameter that a Gaussian process tunes."""
-        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         positive(self.length_scale, "length_scale")  # refused before distances are computed

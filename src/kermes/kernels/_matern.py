@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._checks import positive
 from .._typing import FloatArray
@@ -13,7 +12,7 @@ from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
-from ._base import MeasureKernel, number
+from ._base import RadialKernel, number
 
 #: Smoothness for which the profile is a polynomial times an exponential.
 SMOOTHNESS = (0.5, 1.5, 2.5)
@@ -22,7 +21,7 @@ FAR = 1000.0
 
 
 @dataclass(eq=False, repr=False)
-class Matern(MeasureKernel):
+class Matern(RadialKernel):
     r"""Matern kernel of a distance between measures: rougher than the squared exponential.
 
     With :math:`s = \sqrt{2 \nu} \, d(\mu, \nu') / \ell`,
@@ -67,18 +66,6 @@ class Matern(MeasureKernel):
     nu: float = 1.5
     length_scale_bounds: tuple[float, float] | str = (1e-5, 1e5)
     engine: Engine | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.divergence, Measures):  # SVC(kernel=Matern) calls the class with the data
-            raise InvalidParameterError(
-                "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
-                "Matern(divergences.Wasserstein()), not the class."
-            )
-
-    @property
-    def hyperparameter_length_scale(self) -> Hyperparameter:
-        """The one hyperparameter that a Gaussian process tunes."""
-        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         length_scale, nu = positive(self.length_scale, "length_scale"), self._smoothness()
