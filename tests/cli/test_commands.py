@@ -557,3 +557,16 @@ def test_warmup_reports_the_first_call_on_every_kind_of_data(run):
     assert all(seconds > 0 for seconds in found["mmd:sigma=2"].values())
     assert found["jensen-shannon"]["points"] is None  # clouds have no common bins
     assert found["jensen-shannon"]["histograms"] > 0
+
+
+@pytest.mark.parametrize(
+    "command", [["distances", "-o", "d.npy"], ["test", "--group", "label"], ["mean", "-o", "m.npz"]]
+)
+def test_commands_without_a_model_hint_at_different_units(run, folder, command):
+    rng = np.random.default_rng(0)
+    lines = "".join(f"m{i // 3},{'ab'[i // 12]},{x},{1000 * y}\n" for i, (x, y) in enumerate(rng.normal(size=(24, 2))))
+    folder.joinpath("units.csv").write_text("g,label,x,y\n" + lines)
+    name, *options = command
+    reading = ["units.csv", "--by", "g", "--columns", "x,y", *options]
+    assert "Hint: The coordinates have very different standard deviations" in run(name, *reading).err
+    assert "Hint" not in run(name, *reading, "--no-standardize", *(["--force"] if "-o" in options else [])).err

@@ -115,3 +115,10 @@ def test_passes_add_up(monkeypatch, p, weighted):
     between = pairwise(X[:1], X[1:], divergence=divergence, engine=Engine("serial", memo=False))
     assert_allclose(between, whole[:1, 1:], rtol=1e-12)
     assert len(divergences.SlicedWasserstein(p=3).passes(X, X)) == 1
+
+
+@pytest.mark.parametrize("divergence", ["wasserstein", divergences.Wasserstein])
+def test_what_is_no_divergence_is_refused(divergence):
+    X = Measures.from_samples([[0.0], [1.0]])
+    with pytest.raises(InvalidParameterError, match="`divergence` must be a divergence object"):
+        Engine().estimate(X, divergence=divergence)

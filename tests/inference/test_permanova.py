@@ -244,3 +244,10 @@ def test_ties_do_not_depend_on_rounding():
         wanted = oracle.exhaustive_p(lambda v, D6=D6: oracle.pseudo_f(D6, v)[0], list(labels), [0] * 6)
         for factor in (1.0, 1 / 3, np.pi, 1e-7):
             assert_allclose(inference.permanova(factor * D6, list(labels), "precomputed").p_value, wanted, rtol=1e-12)
+
+
+def test_distances_are_not_read_as_points():
+    D = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
+    with pytest.raises(InvalidParameterError, match=r"looks like distances between 8 measures .*divergence='precomputed'"):
+        inference.permanova(D, np.repeat([0, 1], 4))
+    assert inference.permanova(D, np.repeat([0, 1], 4), "precomputed", random_state=0).p_value < 0.1

@@ -33,6 +33,12 @@ def say_hints(data: Any, reading: Any) -> None:
             )
 
 
+def say_units(data: Any) -> None:
+    """Say that one coordinate decides all distances, where nothing was said about units."""
+    if unequal(data.measures.points.std(axis=0)):
+        say(f"Hint: {STANDARDIZE}")
+
+
 def standardized(data: Any, reading: Reading) -> Reading:
     """Return the reading, with standardised coordinates where nothing was said and scales differ much; say so."""
     if reading.standardize is not None or not unequal(data.measures.points.std(axis=0)):

@@ -92,8 +92,12 @@ class Reading:
 
     def scaled(self, path: Path) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
+        from ._hints import say_units
+
         data = self.read(path)
         scaler = self.scaler(data.measures)
+        if self.standardize is None:
+            say_units(data)
         return data if scaler is None else replace(data, measures=scaler.fit_transform(data.measures))
 
     def scaler(self, X: Any) -> Any:

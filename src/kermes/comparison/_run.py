@@ -162,6 +162,8 @@ class Run:
         return replace(found, warnings=tuple(said))
 
     def _judge(self, number: int) -> Row:
+        from ..core.jit import compilation
+
         candidate, trial = self.trials[number]
         expected = self._check_time(number)
         step, Z, matrices, distance_seconds = candidate.preprocessing, self.X, [None] * len(trial.sources), 0.0
@@ -176,13 +178,14 @@ class Run:
                 if self.clock.left < 0 and trial.sources:
                     raise _OutOfTime(f"stopped after {done} of {len(self.folds)} folds, at the end of the budget")
                 entered = time.perf_counter()
-                if step is not None:
-                    Z = preprocess(step, self.X, self.y, fold.train, self._preprocessed)[1]
-                    matrices = matrices_of(trial, Z, self.engine)
-                views = views_of(trial, Z, matrices)
-                rows = self._training(trial, step, fold, views, Z.dim)
+                with compilation() as compiling:
+                    if step is not None:
+                        Z = preprocess(step, self.X, self.y, fold.train, self._preprocessed)[1]
+                        matrices = matrices_of(trial, Z, self.engine)
+                    views = views_of(trial, Z, matrices)
+                    rows = self._training(trial, step, fold, views, Z.dim)
                 spent = 0.0 if step is None else time.perf_counter() - entered
-                distance_seconds, started = distance_seconds + spent, started + spent
+                distance_seconds, started = distance_seconds + max(spent - sum(compiling), 0.0), started + spent
                 fitted = tune(trial, rows, self.score, self.seed)
                 new = block(views[fitted.setting.view], fold.test, fold.train)
                 predicted.append(predictions(fitted.learner, seen(trial, fitted.setting, new)))

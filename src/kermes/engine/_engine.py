@@ -22,7 +22,7 @@ from ..measures import Measures, as_measures
 from . import _dask, _executors, _ledger, _tiling
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info, warn_unconverged
-from ._job import Job, check
+from ._job import Job, check, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
@@ -150,7 +150,7 @@ class Engine:
         """
         left = as_measures(X, "X")
         right = left if Y is None or Y is X else as_measures(Y, "Y")
-        check(divergence, left, right)
+        check(require_divergence(divergence), left, right)
         n = len(left)
         n_pairs = n * (n - 1) // 2 if right is left else n * len(right)
         return estimate(divergence, left, right, n_pairs, self.n_threads)

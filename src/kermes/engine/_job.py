@@ -27,6 +27,15 @@ ASYMMETRY = 1e-2
 _Parts = tuple[FloatArray, StatusArray, FloatArray | None]
 
 
+def require_divergence(divergence: Any) -> Divergence:
+    """Return a divergence, and refuse what is none."""
+    if isinstance(divergence, Divergence):
+        return divergence
+    raise InvalidParameterError(
+        f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
+    )
+
+
 def check(divergence: Divergence, X: Measures, Y: Measures) -> None:
     """Refuse collections that the divergence cannot compare."""
     require_same_dim(X, Y)

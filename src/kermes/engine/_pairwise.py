@@ -12,6 +12,7 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._engine import Engine, as_engine
 from ._info import Info
+from ._job import require_divergence
 from ._scale import Scale
 from ._shared import publish
 from ._stored import StoredDistances
@@ -69,7 +70,7 @@ def pairwise(
     if isinstance(Y, Divergence):
         raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
     engine = as_engine(engine)
-    divergence = _require_divergence(divergence)
+    divergence = require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
     values, info = engine.evaluate(divergence, left, right)
@@ -110,7 +111,7 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
     >>> pairwise(X, divergence=divergences.Wasserstein(), return_info=True)[1].n_evaluated
     0
     """
-    _require_divergence(divergence)
+    require_divergence(divergence)
     engine = as_engine(engine)
     if engine.store is not None:
         raise InvalidParameterError(
@@ -120,12 +121,3 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
     values, info = engine.evaluate(divergence, measures, measures)
     publish(divergence, measures, Tile(values, np.asarray(info.status), cast(Any, info.error)))
     return measures
-
-
-def _require_divergence(divergence: Any) -> Divergence:
-    """Return a divergence, and refuse what is none."""
-    if isinstance(divergence, Divergence):
-        return divergence
-    raise InvalidParameterError(
-        f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
-    )

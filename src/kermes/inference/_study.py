@@ -113,7 +113,18 @@ def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
             "`divergence` must be a divergence such as divergences.Wasserstein(p=2), None (sliced Wasserstein) or "
             f"'precomputed'; got {divergence!r}."
         )
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2 and len(X) > 1 and _looks_like_distances(X):
+        raise InvalidParameterError(
+            f"`X` looks like distances between {len(X)} measures (symmetric, 0 on the diagonal); pass "
+            "divergence='precomputed', or Measures.from_samples(X[:, None]) if its rows are points."
+        )
     return np.asarray(pairwise(as_measures(X, "X"), divergence=divergence or default_divergence(), engine=engine))
+
+
+def _looks_like_distances(X: AnyArray) -> bool:
+    """Whether an array that would be read as points is a matrix of distances, by all appearance."""
+    square = X.shape[0] == X.shape[1]
+    return square and not X.diagonal().any() and bool((X >= 0).all()) and np.array_equal(X, X.T)
 
 
 def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = False) -> dict[str, Column]:
