@@ -248,6 +248,8 @@ def test_ties_do_not_depend_on_rounding():
 
 def test_distances_are_not_read_as_points():
     D = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
-    with pytest.raises(InvalidParameterError, match=r"looks like distances between 8 measures .*divergence='precomputed'"):
+    with pytest.raises(
+        InvalidParameterError, match=r"looks like distances between 8 measures .*divergence='precomputed'"
+    ):
         inference.permanova(D, np.repeat([0, 1], 4))
     assert inference.permanova(D, np.repeat([0, 1], 4), "precomputed", random_state=0).p_value < 0.1
