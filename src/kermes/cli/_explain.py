@@ -30,8 +30,9 @@ def explain(data: Path, reading: Reading, permutations: int, seed: int, output: 
     result = difference(found.measures, found.labels, n_permutations=permutations, random_state=seed)
     click.echo(printable(result))
     part = result.coordinates
-    for j, (score, band, p) in enumerate(zip(part.scores, part.bands, part.p_values, strict=True)):
-        click.echo(f"coordinate {j}: distance {score:.3g}, by chance up to {band:.3g}, p = {p:.3g}")
+    names = found.columns or [f"coordinate {j}" for j in range(found.measures.dim)]
+    for name, score, band, p in zip(names, part.scores, part.bands, part.p_values, strict=True):
+        click.echo(f"{printable(name)}: distance {score:.3g}, by chance up to {band:.3g}, p = {p:.3g}")
     if output is not None:
         from matplotlib.figure import Figure
 

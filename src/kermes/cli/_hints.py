@@ -33,9 +33,9 @@ def say_hints(data: Any, reading: Any) -> None:
             )
 
 
-def say_units(data: Any) -> None:
-    """Say that one coordinate decides all distances, where nothing was said about units."""
-    if unequal(data.measures.points.std(axis=0)):
+def say_units(X: Any) -> None:
+    """Say that one coordinate decides all distances, if it does."""
+    if unequal(X.points.std(axis=0)):
         say(f"Hint: {STANDARDIZE}")
 
 

@@ -24,16 +24,22 @@ def mean(data: Path, reading: Reading, divergence: str, n_atoms: int | None, see
     """Write the mean of all measures, their barycentre.
 
     On pixels take sinkhorn:epsilon=...,value=debiased for a sharp picture, euclidean for the mean of the masses.
+    With --standardize distances are those of standardised coordinates, and the mean is in the units of the file.
     """
     from ..inference import barycenter
     from . import _naming as naming
 
     refuse_ending(output, ENDINGS)
-    X = reading.scaled(data).measures
-    found = barycenter(X, divergence=naming.divergence(divergence), n_atoms=n_atoms, random_state=seed)
+    whole = reading.read(data)
+    X, scaler = whole.measures, reading.scaler(whole.measures)
+    scaled = X if scaler is None else scaler.fit_transform(X)
+    found = barycenter(scaled, divergence=naming.divergence(divergence), n_atoms=n_atoms, random_state=seed)
+    if scaler is not None:
+        found = found.map_points(scaler.transformer_.inverse_transform)  # back to the units of the file
     if output.suffix == ".npz":
         found.save(output)
     else:
-        columns: dict[str, Any] = {f"x{j}": found.points[:, j] for j in range(found.dim)}
+        names = whole.columns or [f"x{j}" for j in range(found.dim)]
+        columns: dict[str, Any] = dict(zip(names, found.points.T, strict=True))
         write_rows({**columns, "weight": found.weights}, output)
     say(f"the mean of {len(X)} measures, {found.sizes[0]} atoms, written to {output}")

@@ -92,20 +92,22 @@ class Reading:
 
     def scaled(self, path: Path) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
-        from ._hints import say_units
-
         data = self.read(path)
         scaler = self.scaler(data.measures)
-        if self.standardize is None:
-            say_units(data)
         return data if scaler is None else replace(data, measures=scaler.fit_transform(data.measures))
 
     def scaler(self, X: Any) -> Any:
-        """Return the step that divides each coordinate by its standard deviation, or None if that was not asked for."""
+        """Return the step that divides each coordinate by its standard deviation, or None if that was not asked for.
+
+        Where nothing was said and one coordinate decides all distances, say so.
+        """
         from sklearn.preprocessing import StandardScaler
 
         from .. import MapPoints
+        from ._hints import say_units
 
+        if self.standardize is None:
+            say_units(X)
         if not self.standardize:
             return None
         constant = np.flatnonzero(X.points.std(axis=0) == 0)

@@ -80,7 +80,7 @@ def test_groups(
         groups = _groups(found.labels, tests[1].groups)
     pairs = inference.pairwise_tests(D, found.labels, **given) if pairwise else None
     said = _trend_said(tests[0]) if trend else conclusion(*tests)
-    caveat = _caveat(units is not None)
+    caveat = _caveat(units is not None, blocks is not None)
     if as_json:
         print_json(
             {
@@ -127,9 +127,9 @@ def _trend_said(test: Any) -> str:
     return f"No trend was found ({p}), which does not show that there is none."
 
 
-def _caveat(units: bool) -> str:
+def _caveat(units: bool, blocks: bool) -> str:
     what = "units" if units else "measures"
-    hint = "" if units else " (several of one donor: --units)"
+    hint = "" if units else " within blocks" if blocks else " (several of one donor: --units)"
     return f"This holds if the {what} are independent{hint} and this test was chosen before looking at its result."
 
 
