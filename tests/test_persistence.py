@@ -131,7 +131,12 @@ ESTIMATORS = [
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 ]
 #: Parameters without which an estimator cannot be fitted to measures.
-NEEDED = {"MeasureGPRegressor": {"kernel": SLICED}, "MapPoints": {"transformer": StandardScaler()}}
+NEEDED = {
+    "MeasureGPRegressor": {"kernel": SLICED},
+    "MapPoints": {"transformer": StandardScaler()},
+    "ConformalClassifier": {"estimator": kermes.LSSVMClassifier()},
+    "ConformalRegressor": {"estimator": kermes.LSSVMRegressor()},
+}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: estimator.__name__)

@@ -70,12 +70,12 @@ class Report:
         Kernel matrix whose spectrum is shown.
     facts : mapping of str to str
         Timings, status, versions.
-    groups : ndarray of shape (n,), optional
-        Groups of samples that the validation kept together.
     title : str
         Heading of the page.
     most_samples : int
         Samples that are drawn at most, spread evenly; 600 pictures are a few megabytes.
+    groups : ndarray of shape (n,), optional
+        Groups of samples that the validation kept together.
 
     Notes
     -----
@@ -95,9 +95,9 @@ class Report:
     command: str = ""
     gram: FloatArray | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
-    groups: AnyArray | None = None
     title: str = "kermes: which kernel?"
     most_samples: int = 600
+    groups: AnyArray | None = None
 
     def html(self) -> str:
         """Return the page."""
