@@ -120,7 +120,7 @@ class Columns(MeasureKernel):
         return np.asarray(K), np.concatenate(gradients, axis=2)
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
-        raise NotImplementedError  # kernels of measures alone
+        raise NotImplementedError  # never called: __call__ reads columns, not measures
 
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X."""
