@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Install again when the dependencies change; the package itself is editable.
 READY := $(VENV)/.installed
+# One level of parallelism: two processes run the tests, each on a core of its own.
+TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-nojit coverage test-min lint types check docs bench dist release-candidate clean
@@ -20,20 +22,20 @@ demo: $(READY)  ## compare kernels on handwritten digits: the leaderboard
 	$(BIN)/kermes demo
 
 test: $(READY)  ## the tests (under 5 minutes on two cores)
-	$(BIN)/python -m pytest -q -n 2 $(COVER)
+	$(TESTS) $(COVER)
 
 test-long: export KERMES_FUZZ_SECONDS ?= 3600
 test-long: export KERMES_CASES ?= 10000
 test-long: $(READY)  ## a day: random order, KERMES_CASES cases of each number, damaged files for KERMES_FUZZ_SECONDS, mutants
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[long]'
-	$(BIN)/python -m pytest -q -n 2 -p randomly --ignore=tests/fuzz --ignore=tests/truth
+	$(TESTS) -p randomly --timeout 0 --ignore=tests/fuzz --ignore=tests/truth
 	$(BIN)/python -m tests.truth
-	$(BIN)/python -m pytest -q -n 2 tests/fuzz
+	$(TESTS) --timeout 0 tests/fuzz
 	$(BIN)/python -m tests.fuzz.guided
 	$(BIN)/python tools/mutants.py
 
 test-nojit: $(READY)  ## the tests of the compiled cores, interpreted: an error in an index shows here
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 $(COVER) tests/core tests/divergences
+	NUMBA_DISABLE_JIT=1 $(TESTS) $(COVER) tests/core tests/divergences
 
 coverage: $(READY)  ## both of these, counted: at least 95 % of the lines and branches of src are run
 	$(MAKE) test COVER="--cov --cov-report= --cov-fail-under=0"

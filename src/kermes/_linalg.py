@@ -1,8 +1,10 @@
-"""Symmetric eigenproblems, as fast on a busy machine as on an idle one."""
+"""Symmetric eigenproblems, as fast on a busy machine as on an idle one; and the one switch for the threads of BLAS."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -54,7 +56,7 @@ def leading_eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def few_threads(n: int, small: int = SMALL) -> AbstractContextManager[Any]:
     """Return a context in which BLAS has one thread, if matrices of order n gain nothing from more."""
-    return controller().limit(limits=1, user_api="blas") if n <= small else nullcontext()  # type: ignore[no-any-return]
+    return ONE_THREAD if n <= small else nullcontext()
 
 
 def controller() -> Any:
@@ -70,3 +72,38 @@ def _controller(n_modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+class OneThread:
+    """Keep BLAS and OpenMP to the thread that calls them while anyone in this process is inside.
+
+    One level of parallelism, and the same rounding everywhere. The limit belongs to the process, and setting it while
+    another thread is at work in BLAS can leave that thread waiting for ever: so there is one switch for all callers,
+    the first to enter sets it, the last to leave lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = controller().limit(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+    def after_fork(self) -> None:
+        """Free the lock in a forked child; where someone was inside, BLAS keeps to one thread there."""
+        self._lock = threading.Lock()
+
+
+ONE_THREAD = OneThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=ONE_THREAD.after_fork)

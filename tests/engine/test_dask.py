@@ -122,7 +122,7 @@ def test_an_engine_pickles_without_its_client(client):
 def test_blas_keeps_to_one_thread_per_task():
     from threadpoolctl import threadpool_info
 
-    from kermes.engine._executors import OneThread
+    from kermes._linalg import OneThread
 
     def limits():
         return [pool["num_threads"] for pool in threadpool_info()]

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from tests.engine.test_engine import Probe, line
 
 from kermes import Engine, Measures, divergences, pairwise
+from kermes._linalg import ONE_THREAD
 from kermes.engine import _memory
-from kermes.engine._executors import ONE_THREAD
 from kermes.exceptions import InvalidParameterError
 from kermes.measures._packed import Packed
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .._checks import missing
+from .._linalg import ONE_THREAD
 from ..divergences import Tile
 from ..exceptions import InvalidParameterError, KermesError, StoreError
-from ._executors import ONE_THREAD
 from ._job import Job
 from ._store import StoreKeeper
 from ._tiling import Batch, Block

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._checks import choice, flag, integer
 from .._dry_run import Planned, is_dry
+from .._linalg import ONE_THREAD
 from .._quantities import as_bytes, as_seconds
 from .._typing import IndexArray
 from ..divergences import Divergence, Tile
@@ -314,7 +315,7 @@ class Engine:
                     put(batch.block, tile)
 
             workers = 1 if self.executor == "serial" else min(self.workers or cores, len(batches))
-            with _executors.ONE_THREAD:  # the serial executor too, so that both round alike
+            with ONE_THREAD:  # the serial executor too, so that both round alike
                 _executors.run(compute, batches, workers, stop)
 
     @property

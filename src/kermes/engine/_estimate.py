@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linalg import ONE_THREAD
 from .._quantities import duration, size
 from .._typing import IndexArray
 from ..divergences import Divergence
@@ -17,7 +18,6 @@ from ..divergences._base import Route
 from ..exceptions import InvalidParameterError, KermesError
 from ..measures import Measures
 from ..measures._thinning import draw_at_random
-from ._executors import ONE_THREAD
 from ._job import Job
 from ._memory import available_memory
 from ._tiling import Batch, Block

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
-from .._linalg import controller
-
 Compute = Callable[[Any], None]
 
 
@@ -46,40 +44,6 @@ def run(compute: Compute, batches: Iterable[Any], workers: int, stop: threading.
                     future.result()
         finally:
             stop.set()
-
-
-class OneThread:
-    """Keep BLAS to the thread that calls it while any tile of this process is running.
-
-    One level of parallelism, and the same rounding everywhere. The limit belongs to the process, so the threads
-    of a cluster's worker share it: the last to leave lifts it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limits: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limits = controller().limit(limits=1)
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limits.restore_original_limits()
-
-    def after_fork(self) -> None:
-        """Free the lock in a forked child; where tiles were running, BLAS keeps to one thread there."""
-        self._lock = threading.Lock()
-
-
-ONE_THREAD = OneThread()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=ONE_THREAD.after_fork)
 
 
 def default_workers() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Route, Tile
@@ -15,7 +16,6 @@ from ..divergences._base import require_same_dim
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from . import _tiling
-from ._executors import ONE_THREAD
 from ._scale import Scale
 
 #: What counts as rounding of negative values, relative to the largest of a tile; routes add to it.

@@ -12,10 +12,11 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import KernelEstimator
+from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..core.eigenvalues import negative_mass
 from ..engine import DEFAULT, Engine
-from ..engine._executors import ONE_THREAD, run
+from ..engine._executors import run
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features._kernel import draw_core, feature_map, warn_negative_mass
 from ..measures import Measures

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, integer
 from .._estimator import MeasureEstimator
+from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..core.status import UNCONVERGED
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..engine._engine import as_engine
-from ..engine._executors import ONE_THREAD, run
+from ..engine._executors import run
 from ..engine._job import Job
 from ..engine._progress import Progress
 from ..exceptions import ConvergenceWarning, InvalidParameterError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._linalg import controller
+from .._linalg import ONE_THREAD
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ._packed import Packed
@@ -69,7 +69,7 @@ def k_means(points: FloatArray, weights: FloatArray, n_atoms: int, seed: int) ->
 
     origin, unit = _frame(points)
     machine = KMeans(n_atoms, n_init=1, max_iter=ROUNDS, random_state=seed)
-    with warnings.catch_warnings(), controller().limit(limits=1):  # sums of threads round in any order
+    with warnings.catch_warnings(), ONE_THREAD:  # sums of threads round in any order
         warnings.simplefilter("ignore", ConvergenceWarning)  # points that are equal up to rounding
         machine.fit((points - origin) / unit, sample_weight=weights / weights.max())
     return np.unique(machine.cluster_centers_ * unit + origin, axis=0)
@@ -84,7 +84,7 @@ def nearest(points: FloatArray, atoms: FloatArray) -> IndexArray:
         return numbers
     origin, unit = _frame(atoms)
     targets = (atoms - origin) / unit
-    with controller().limit(limits=1) if len(points) * len(atoms) < THREADS else nullcontext():
+    with ONE_THREAD if len(points) * len(atoms) < THREADS else nullcontext():
         for start in range(0, len(points), BLOCK):
             block = (points[start : start + BLOCK] - origin) / unit
             block = np.clip(block, -1e100, 1e100, out=block)

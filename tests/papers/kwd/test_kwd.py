@@ -45,7 +45,7 @@ def test_figures_and_sensitivity(tiny, tmp_path):
     assert found["gamma"]["1"] == {name: found["seeds"]["0"][name] for name in ("kernel Wasserstein", "kernel KL")}
     assert found["rho"]["0.1"] == {name: found["seeds"]["0"][name] for name in ("KL", "kernel KL")}
     for name in PAPER.pieces:
-        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+        assert (tmp_path / f"{name}.png").stat().st_size > 1500
     for table in PAPER.tables("quick", summary):
         assert table.rows
         assert all(len(row) == len(table.header) for row in table.rows)
