@@ -14,14 +14,19 @@ from .._paper import AnyArray
 
 @dataclass(frozen=True)
 class Part:
-    """Some images: as measures (ink in [0, 1] at pixels), as points of R^784, and their labels."""
+    """Some images: as measures (ink in [0, 1] at pixels), as points of R^784, their labels, and where they are from.
+
+    ``rows`` are their numbers in the ``origin``, the 'pool' or the 'test' images.
+    """
 
     measures: Measures
     pixels: Measures
     labels: AnyArray
+    rows: AnyArray
+    origin: str
 
     def __getitem__(self, key: Any) -> Part:
-        return Part(self.measures[key], self.pixels[key], self.labels[key])
+        return Part(self.measures[key], self.pixels[key], self.labels[key], self.rows[key], self.origin)
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Split:
     train: Part
     validation: Part
     test: Part
+    pool_size: int
 
 
 def draw(name: str, sizes: dict[str, int], repetition: int) -> Split:
@@ -45,9 +51,10 @@ def draw(name: str, sizes: dict[str, int], repetition: int) -> Split:
     chosen = in_turn(pool.target, np.random.default_rng(repetition))[: sizes["train"] + sizes["validation"]]
     white = float(pool.images.max())
     return Split(
-        _part(pool[chosen[: sizes["train"]]], white),
-        _part(pool[chosen[sizes["train"] :]], white),
-        _part(test[: sizes["test"]], white),
+        _part(pool, chosen[: sizes["train"]], "pool", white),
+        _part(pool, chosen[sizes["train"] :], "pool", white),
+        _part(test, np.arange(min(sizes["test"], len(test.target))), "test", white),
+        len(pool.target),
     )
 
 
@@ -78,7 +85,8 @@ _POOLS: dict[str, Callable[[], tuple[datasets.Images, datasets.Images]]] = {
 }
 
 
-def _part(images: datasets.Images, white: float) -> Part:
-    grey = images.images / white
+def _part(images: datasets.Images, rows: AnyArray, origin: str, white: float) -> Part:
+    chosen = images[rows]
+    grey = chosen.images / white
     flat = grey.reshape(len(grey), 1, -1)
-    return Part(Measures.from_images(grey), Measures.from_samples(flat), images.target)
+    return Part(Measures.from_images(grey), Measures.from_samples(flat), chosen.target, rows, origin)

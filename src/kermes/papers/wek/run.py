@@ -8,10 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from ... import divergences
+from ... import Engine, divergences
 from .._paper import Drawing, Numbers, Paper, PrintedTable, Result, Run, flat, off
 from . import figures
 from .data import Split, draw
+from .distances import Distances, LookUp, by_number, remove_distances
 from .methods import Methods
 
 
@@ -66,6 +67,7 @@ def errors_on(name: str, run: Run) -> Result:
         for repetition in range(run.sizes[name]["repetitions"])
         for entry in _repetition(run, name, run.sizes[name], repetition)
     ]
+    remove_distances(run.folder, name)
     return summarise(entries), _figures(run, entries) if name == "mnist" else None
 
 
@@ -91,21 +93,25 @@ def _repetition(run: Run, name: str, sizes: Numbers, repetition: int) -> list[Nu
     def compute() -> list[Numbers]:
         split = draw("mnist" if name == "printed" else name, sizes, repetition)
         cost, value = ("sqeuclidean", "regularized") if name == "printed" else ("euclidean", "transport")
-        methods = Methods(run.settings, divergences.Sinkhorn(run.settings["epsilon"], cost=cost, value=value))
-        rows = methods.rows
+        divergence = divergences.Sinkhorn(run.settings["epsilon"], cost=cost, value=value)
+        started = time.perf_counter()
+        values = Distances(run.folder, name, divergence, split.pool_size, Engine(memo=False)).of(split)
+        seconds = time.perf_counter() - started
+        split = by_number(split)
+        rows = Methods(run.settings, LookUp(values, divergence)).rows
         if name == "printed":  # no root of negative values: machines only
             rows = {method: row for method, row in rows.items() if "W" in method and "kNN" not in method}
         entries = []
-        # Largest first: it computes all distances, and the smaller ones are slices.
         cores = {
             sizes["train"]: sizes["core"],
             **{int(train): core for train, core in sizes.get("smaller", {}).items()},
         }
         for train, core in sorted(cores.items(), reverse=True):
-            part = Split(split.train[:train], split.validation, split.test)
+            part = Split(split.train[:train], split.validation, split.test, split.pool_size)
             started = time.perf_counter()
             errors = {method: row(part, core) for method, row in rows.items()}
-            entries.append({"size": train, "seconds": time.perf_counter() - started, "errors": errors})
+            entry = {"size": train, "seed": repetition, "seconds": time.perf_counter() - started, "errors": errors}
+            entries.append(entry | {"seconds of distances": seconds})
             shown = ", ".join(f"{method} {100 * error:.1f}" for method, error in errors.items())
             run.say(f"{name} {repetition + 1}/{sizes['repetitions']}, {train} images: {shown} %")
         return entries

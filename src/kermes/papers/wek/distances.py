@@ -1,0 +1,155 @@
+"""The distances of a data set, kept in files: a killed repetition goes on, and the next one finds the pairs they share.
+
+The repetitions draw from one pool and have their test images in common, so a pair often occurs in several of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import Engine, Measures, pairwise
+from ...divergences import Claims, Divergence, Tile
+from ...files import whole
+from .._paper import AnyArray, FloatArray
+from .data import Part, Split
+
+#: Rows of a matrix that are computed between two writings.
+STEP = 100
+#: What is kept of each pair, and as what.
+CONTENTS = {"values": np.float64, "known": np.bool_}
+
+
+@dataclass(frozen=True)
+class Distances:
+    """d**power between images of the pool, and between test images and the pool: two tables, with marks."""
+
+    folder: Path
+    name: str
+    divergence: Divergence
+    pool_size: int
+    engine: Engine
+
+    def of(self, split: Split) -> FloatArray:
+        """Return the values between all images of a split, in the order of its parts, and its training images."""
+        upper = np.triu(self._between(split.train, split.train, same=True), 1)
+        others = [self._between(part, split.train) for part in (split.validation, split.test)]
+        return np.concatenate([upper + upper.T, *others])
+
+    def _between(self, X: Part, Y: Part, same: bool = False) -> FloatArray:
+        """Return the values between X and images Y of the pool; what the table lacks is computed and written.
+
+        With ``same``, X and Y are the same images, and entries below the diagonal are of no use. Only values of the
+        same order count: a solver that stops at a tolerance does not give d(x, y) the digits of d(y, x).
+        """
+        shape = (self.pool_size if X.origin == "pool" else int(X.rows.max()) + 1, self.pool_size)
+        tables = [_table(self._path(X.origin, content), dtype, shape) for content, dtype in CONTENTS.items()]
+        for start in range(0, len(X.rows), STEP):
+            chunk, rest = slice(start, start + STEP), slice(start + STEP, None)
+            if same:
+                self._fill_triangle(*tables, X[chunk])
+            if not same or start + STEP < len(Y.rows):
+                self._fill(*tables, X[chunk], Y[rest] if same else Y)
+        return np.array(tables[0][np.ix_(X.rows, Y.rows)])
+
+    def _fill(self, values: AnyArray, known: AnyArray, X: Part, Y: Part) -> None:
+        missing = ~known[np.ix_(X.rows, Y.rows)]
+        for cols in np.unique(missing, axis=0):  # rows that lack the same columns are one call
+            if cols.any():
+                rows = (missing == cols).all(axis=1)
+                found = self._computed(X.measures[rows], Y.measures[cols])
+                _write(values, known, np.ix_(X.rows[rows], Y.rows[cols]), found)
+
+    def _fill_triangle(self, values: AnyArray, known: AnyArray, X: Part) -> None:
+        rows, cols = np.triu_indices(len(X.rows), 1)
+        at = (X.rows[rows], X.rows[cols])
+        if not known[at].all():
+            _write(values, known, at, self._computed(X.measures, X.measures)[rows, cols])
+
+    def _computed(self, X: Measures, Y: Measures) -> FloatArray:
+        """Return the values as the divergence has them."""
+        squared = self.divergence.power == 2.0
+        return pairwise(X, Y, divergence=self.divergence, engine=self.engine, squared=squared)
+
+    def _path(self, origin: str, content: str) -> Path:
+        return self.folder / f"{self.name}-{self._digest}-{origin}-{content}.npy"
+
+    @property
+    def _digest(self) -> str:
+        return hashlib.blake2b(repr(self.divergence).encode(), digest_size=4).hexdigest()
+
+
+def remove_distances(folder: Path, name: str) -> None:
+    """Delete the tables of a data set."""
+    for path in folder.glob(f"{name}-*-*-*.npy"):
+        path.unlink()
+
+
+def _write(values: AnyArray, known: AnyArray, at: Any, found: FloatArray) -> None:
+    """Write values, and only then that they are known."""
+    for table, content in ((values, found), (known, True)):
+        table[at] = content
+        table.flush()
+
+
+def _table(path: Path, dtype: type, shape: tuple[int, int]) -> AnyArray:
+    """Return the array in a file, of zeros if there is none; those take no room on the disk."""
+    if not path.exists():
+        with whole(path) as fresh:
+            np.lib.format.open_memmap(fresh, mode="w+", dtype=dtype, shape=shape)
+    return np.lib.format.open_memmap(path, mode="r+")
+
+
+@dataclass(frozen=True, eq=False)
+class LookUp(Divergence):
+    """Values between images of a split and its training images, which are given by their numbers.
+
+    ``values`` has a row for each image of :func:`by_number` and a column for each training image.
+    """
+
+    values: FloatArray
+    of: Divergence
+
+    @property
+    def power(self) -> float:
+        """That of the divergence whose values they are."""
+        return self.of.power
+
+    @property
+    def signed(self) -> bool:
+        """Likewise."""
+        return self.of.signed
+
+    def claims(self, dim: int) -> Claims:
+        """Nothing is known about a table."""
+        return Claims(None, None, "given by a table")
+
+    def prepare(self, X: Measures) -> AnyArray:
+        """Read the numbers."""
+        return X.points[:, 0].astype(np.intp)
+
+    def tile(self, A: AnyArray, B: AnyArray, rows: AnyArray, cols: AnyArray, triangle: bool) -> Tile:
+        """Look the values up."""
+        return Tile(self.values[np.ix_(A[rows], B[cols])])
+
+
+def by_number(split: Split) -> Split:
+    """Return the split with point masses at 0, 1, ... in place of its images, in the order of its parts.
+
+    A point has the mass of its image, by which the reweighted kernels multiply.
+    """
+    parts = (split.train, split.validation, split.test)
+    starts = np.cumsum([0, *(len(part.labels) for part in parts)])
+    numbered = [_numbered(part, start) for part, start in zip(parts, starts.tolist(), strict=False)]
+    return Split(*numbered, split.pool_size)
+
+
+def _numbered(part: Part, start: int) -> Part:
+    numbers = start + np.arange(len(part.labels), dtype=np.float64)
+    masses = part.measures.masses
+    points = Measures.from_samples(list(numbers[:, np.newaxis]), weights=list(masses[:, np.newaxis]))
+    return Part(points, part.pixels, part.labels, part.rows, part.origin)
