@@ -20,8 +20,6 @@ from .data import Part, Split
 
 #: Rows of a matrix that are computed between two writings.
 STEP = 100
-#: What is kept of each pair, and as what.
-CONTENTS = {"values": np.float64, "known": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,17 @@ class Distances:
         same order count: a solver that stops at a tolerance does not give d(x, y) the digits of d(y, x).
         """
         shape = (self.pool_size if X.origin == "pool" else int(X.rows.max()) + 1, self.pool_size)
-        tables = [_table(self._path(X.origin, content), dtype, shape) for content, dtype in CONTENTS.items()]
+        values = _table(self._path(X.origin, "values"), np.float64, shape)
+        known = _table(self._path(X.origin, "known"), np.bool_, shape)
         for start in range(0, len(X.rows), STEP):
             chunk, rest = slice(start, start + STEP), slice(start + STEP, None)
             if same:
-                self._fill_triangle(*tables, X[chunk])
+                self._fill_triangle(values, known, X[chunk])
             if not same or start + STEP < len(Y.rows):
-                self._fill(*tables, X[chunk], Y[rest] if same else Y)
-        return np.array(tables[0][np.ix_(X.rows, Y.rows)])
+                self._fill(values, known, X[chunk], Y[rest] if same else Y)
+        return np.array(values[np.ix_(X.rows, Y.rows)])
 
-    def _fill(self, values: AnyArray, known: AnyArray, X: Part, Y: Part) -> None:
+    def _fill(self, values: Any, known: Any, X: Part, Y: Part) -> None:
         missing = ~known[np.ix_(X.rows, Y.rows)]
         for cols in np.unique(missing, axis=0):  # rows that lack the same columns are one call
             if cols.any():
@@ -64,7 +63,7 @@ class Distances:
                 found = self._computed(X.measures[rows], Y.measures[cols])
                 _write(values, known, np.ix_(X.rows[rows], Y.rows[cols]), found)
 
-    def _fill_triangle(self, values: AnyArray, known: AnyArray, X: Part) -> None:
+    def _fill_triangle(self, values: Any, known: Any, X: Part) -> None:
         rows, cols = np.triu_indices(len(X.rows), 1)
         at = (X.rows[rows], X.rows[cols])
         if not known[at].all():
@@ -89,14 +88,14 @@ def remove_distances(folder: Path, name: str) -> None:
         path.unlink()
 
 
-def _write(values: AnyArray, known: AnyArray, at: Any, found: FloatArray) -> None:
+def _write(values: Any, known: Any, at: Any, found: FloatArray) -> None:
     """Write values, and only then that they are known."""
     for table, content in ((values, found), (known, True)):
         table[at] = content
         table.flush()
 
 
-def _table(path: Path, dtype: type, shape: tuple[int, int]) -> AnyArray:
+def _table(path: Path, dtype: type, shape: tuple[int, int]) -> Any:
     """Return the array in a file, of zeros if there is none; those take no room on the disk."""
     if not path.exists():
         with whole(path) as fresh:
@@ -142,10 +141,13 @@ def by_number(split: Split) -> Split:
 
     A point has the mass of its image, by which the reweighted kernels multiply.
     """
-    parts = (split.train, split.validation, split.test)
-    starts = np.cumsum([0, *(len(part.labels) for part in parts)])
-    numbered = [_numbered(part, start) for part, start in zip(parts, starts.tolist(), strict=False)]
-    return Split(*numbered, split.pool_size)
+    n_train, n_validation = len(split.train.labels), len(split.validation.labels)
+    return Split(
+        _numbered(split.train, 0),
+        _numbered(split.validation, n_train),
+        _numbered(split.test, n_train + n_validation),
+        split.pool_size,
+    )
 
 
 def _numbered(part: Part, start: int) -> Part:
