@@ -14,6 +14,15 @@ def jensen(mu, nu, entropy):
     return 2 * pooled - entropy(x, a) - entropy(y, b)
 
 
+def mass_laplace(mu, nu, entropy, n_parameters):
+    """The kernel below equation (1) of "Semigroup kernels on finite sets", with the masses of the measures."""
+    (x, a), (y, b) = ((m.points, m.weights) for m in (mu, nu))
+    sides = a.sum() * entropy(x, a / a.sum()) + b.sum() * entropy(y, b / b.sum())
+    total = a.sum() + b.sum()
+    pooled = total * entropy(np.concatenate([x, y]), np.concatenate([a, b]) / total)
+    return math.exp(sides - pooled) * (2 * math.sqrt(a.sum() * b.sum()) / total) ** (n_parameters / 2)
+
+
 def gaussian(points, weights):
     """Entropy of the normal density with the covariance of the atoms."""
     S = np.atleast_2d(np.cov(points.T, aweights=weights, bias=True))

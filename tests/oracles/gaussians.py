@@ -53,13 +53,14 @@ def wasserstein(mu, nu, kernel):
 
 
 def kl(mu, nu, kernel, reg):
-    """Return the root of the mean of both Kullback-Leibler divergences, each by its formula with determinants."""
+    """Return the root of the mean of both Kullback-Leibler divergences."""
+    return np.sqrt(max((directed_kl(mu, nu, kernel, reg) + directed_kl(nu, mu, kernel, reg)) / 2, 0.0))
+
+
+def directed_kl(mu, nu, kernel, reg):
+    """Return the Kullback-Leibler divergence of nu from mu, by its formula with determinants."""
     m, S, n, T = both(mu, nu, kernel)
-
-    def one_way(H, G):
-        log_dets = np.linalg.slogdet(G)[1] - np.linalg.slogdet(H)[1]
-        inverse = np.linalg.inv(G)
-        return 0.5 * ((m - n) @ inverse @ (m - n) + log_dets + np.trace(H @ inverse) - len(m))
-
     H, G = S + reg * np.eye(len(m)), T + reg * np.eye(len(m))
-    return np.sqrt(max((one_way(H, G) + one_way(G, H)) / 2, 0.0))
+    log_dets = np.linalg.slogdet(G)[1] - np.linalg.slogdet(H)[1]
+    inverse = np.linalg.inv(G)
+    return 0.5 * ((m - n) @ inverse @ (m - n) + log_dets + np.trace(H @ inverse) - len(m))

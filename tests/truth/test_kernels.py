@@ -133,6 +133,23 @@ def _mixture():
     return KernelTruth("SemigroupMixture", kernel, answer, pairs(2, MILD, weights=("equal", "plain", "counts")))
 
 
+def _mass_laplace():
+    def answer(mu, nu, pair):
+        with working(*mu.weights, *nu.weights):
+            a, b = (long(_total(w)) for w in pair.weights)
+            n = len(pair.support) - 1
+            pooled = [(a * long(p) + b * long(q)) / (a + b) for p, q in entropies.masses(mu, nu)]
+            h = [entropies.entropy(m.weights) for m in (mu, nu)]
+            mixed = -sum(p * mp.log(p) for p in pooled if p)
+            x = (a + b) * mixed - a * h[0] - b * h[1]
+            value = mp.exp(-x) * (2 * mp.sqrt(a * b) / (a + b)) ** (mpf(n) / 2)
+            return _tol(value, x, 2e-14 * (a + b) * (1 + mixed) + 1e-15 * n)
+
+    kernel = kernels.MassLaplace("multinomial")
+    weights = ("equal", "plain", "counts")
+    return KernelTruth("MassLaplace", kernel, answer, pairs(2, MILD, shared=True, weights=weights))
+
+
 def _anisotropic():
     rho = np.array([0.5, 1.0, 2.0, 0.3, 0.7, 1.1])
 
@@ -157,6 +174,7 @@ TRUTHS = [
     *(_entropy(normalized) for normalized in (True, False)),
     _mass_weighted(),
     _mixture(),
+    _mass_laplace(),
     _anisotropic(),
 ]
 

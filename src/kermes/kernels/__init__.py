@@ -10,6 +10,7 @@ from ._base import MeasureKernel
 from ._bhattacharyya import Bhattacharyya
 from ._columns import Columns
 from ._exponential import Exponential
+from ._mass_laplace import MassLaplace
 from ._mass_weighted import MassWeighted
 from ._matern import Matern
 from ._mixture import Bumps, SemigroupMixture
@@ -23,6 +24,7 @@ __all__ = [
     "Columns",
     "Entropy",
     "Exponential",
+    "MassLaplace",
     "MassWeighted",
     "Matern",
     "MeasureKernel",
