@@ -26,7 +26,7 @@ def small_pictures(monkeypatch):
 def small_digits(monkeypatch):
     """The digits 0 to 2 of scikit-learn in place of MNIST."""
     digits = datasets.load_digits()
-    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda: digits[digits.target < 3])
+    monkeypatch.setattr(_digits.datasets, "load_mnist", lambda split="train": digits[digits.target < 3])
 
 
 @pytest.fixture

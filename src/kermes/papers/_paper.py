@@ -51,6 +51,12 @@ class Run:
     #: Where to report progress.
     say: Say
 
+    def has(self, name: str, depends_on: Numbers) -> bool:
+        """Return whether the result ``name`` was computed already, with the same numbers."""
+        path = self.folder / f"{name}.json"
+        kept = json.loads(path.read_text()) if path.exists() else None
+        return isinstance(kept, dict) and kept.get("settings") == json.loads(json.dumps(depends_on))
+
     def keep(self, name: str, depends_on: Numbers, compute: Callable[[], Any]) -> Any:
         """Return the result ``name``: the kept one if it was computed with the same numbers, otherwise a new one.
 
@@ -58,10 +64,8 @@ class Run:
         """
         path = self.folder / f"{name}.json"
         wanted = json.loads(json.dumps(depends_on))
-        if path.exists():
-            kept = json.loads(path.read_text())
-            if isinstance(kept, dict) and kept.get("settings") == wanted:
-                return kept["result"]
+        if self.has(name, depends_on):
+            return json.loads(path.read_text())["result"]
         versions = {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
         _write_json(path, {"settings": wanted, "result": compute(), "versions": versions})
         return json.loads(path.read_text())["result"]  # the same numbers as in the next run
@@ -91,11 +95,14 @@ class Paper(ABC):
     ) -> dict[str, Numbers]:
         """Run what ``folder`` does not hold yet, draw the figures, and return the numbers by piece.
 
-        ``size`` is 'quick' or 'full'; ``wanted`` names pieces, all but the optional ones by default.
+        ``size`` is 'quick' or 'full'; ``wanted`` names pieces, all but the optional ones by default. A full run says
+        beforehand what is there and how long the rest takes.
         """
         chosen = set(self.pieces if wanted is None else wanted)
         folder.mkdir(parents=True, exist_ok=True)
         run = Run(self.settings, self.settings[size], self.expected["paper"], folder, say)
+        for line in self.ahead(run, chosen) if size == "full" else []:
+            say(line)
         summary: dict[str, Numbers] = {}
         for name, piece in (self.pieces | self.optional).items():
             if name in chosen:
@@ -104,6 +111,12 @@ class Paper(ABC):
                     save_figure(folder / f"{title}.png", drawing)
         _write_json(folder / "summary.json", summary)
         return summary
+
+    def ahead(self, run: Run, chosen: set[str]) -> list[str]:
+        """Return in words what the folder has of the chosen pieces, and how long the rest takes on this machine."""
+        count = len([path for path in run.folder.glob("*.json") if path.name != "summary.json"])
+        line = f"Finished parts in {run.folder}: {count}. Those of the same settings are not run again."
+        return [line] if count else []
 
     @abstractmethod
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:

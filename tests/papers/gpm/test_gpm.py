@@ -242,3 +242,11 @@ def test_config_holds_the_protocol_of_the_paper():
         settings["full"]["failures"] == settings["full"]["rmse"]["runs"] == settings["full"]["corrected"]["runs"] == 500
     )
     assert (authors.RESTARTS, authors.SCALES, authors.LEAST_VARIANCE) == (10, (0.1, 1.0), 1e-5)
+
+
+def test_processor_seconds_by_size(tmp_path, monkeypatch):
+    monkeypatch.setitem(PAPER.settings, "cost", {"pairs": [[10, 4], [12, 4]]})
+    summary = PAPER.reproduce("quick", tmp_path, ("cost",))
+    (table,) = PAPER.tables("quick", summary)
+    assert [row[:2] for row in table.rows] == [["10", "4"], ["12", "4"]]
+    assert all(seconds["step"] > 0 for seconds in summary["cost"]["seconds"].values())

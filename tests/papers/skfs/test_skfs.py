@@ -51,3 +51,12 @@ def test_config_holds_the_protocol_of_the_paper():
     assert (len(settings["etas"]), len(settings["sigmas"])) == (12, 8)
     assert settings["full"]["figure2a"] == {"points": [25, 30], "splits": 5}
     assert settings["full"]["figure2b"]["points"] == list(range(10, 31))
+
+
+def test_soft_margins(shrink, tmp_path):
+    sizes = {"eta": 0.01, "sigma": 0.2, "Cs": [1.0, 1e8], "points": [8, 10], "splits": 2}
+    shrink(PAPER, {"soft_margin": sizes}, images=6)
+    summary = PAPER.reproduce("quick", tmp_path, ("soft_margin",))
+    assert list(summary["soft_margin"]["errors"]) == ["1", "1e+08"]
+    (table,) = PAPER.tables("quick", summary)
+    assert table.header == ["kernel", "1", "1e+08"]

@@ -126,3 +126,35 @@ def test_recorded_tables_are_those_of_the_recorded_repetitions(folder):
         kept = [json.loads((folder / f"{name}-{i}.json").read_text()) for i in range(found["repetitions"])]
         assert run.summarise([entry for file in kept for entry in file["result"]]) == found
         assert all(file["settings"]["train"] == found["train"] and file["versions"] for file in kept)
+
+
+def test_a_full_run_says_beforehand_what_is_there_and_what_it_takes(tiny, tmp_path):
+    PAPER.settings["full"] = {"mnist": {key: value for key, value in tiny.items() if key != "smaller"}}
+    run_of = run.Run(PAPER.settings, PAPER.settings["full"], {}, tmp_path, print)
+    wanted = 20 * 19 // 2 + 20 * 50
+    (line,) = PAPER.ahead(run_of, {"mnist"})
+    assert line.startswith(f"mnist: 0 of 2 repetitions are there, and 0 of the {wanted:,} distances of the next one.")
+    sizes = PAPER.settings["full"]["mnist"]
+    split = data.draw("mnist", sizes, 0)
+    run.Distances(tmp_path, "mnist", run._divergence(run_of, "mnist"), split.pool_size, run.Engine(memo=False)).of(
+        split
+    )
+    (line,) = PAPER.ahead(run_of, {"mnist"})
+    assert f"and {wanted:,} of the {wanted:,} distances" in line
+    for repetition in range(2):
+        run_of.keep(f"mnist-{repetition}", run._depends_on(run_of, sizes), list)
+    assert PAPER.ahead(run_of, {"mnist"}) == ["mnist: 2 of 2 repetitions are there."]
+
+
+def test_spectra_and_the_distance_of_the_code(tiny, tmp_path):
+    PAPER.settings["quick"]["as_in_code"] = {key: value for key, value in tiny.items() if key != "smaller"}
+    summary = PAPER.reproduce("quick", tmp_path, ("spectra", "as_in_code"), lambda line: None)
+    values = summary["spectra"]["eigenvalues"]
+    assert values["pixels"]["largest admissible length scale"] == "any"  # Euclidean
+    assert values["W"]["least eigenvalue"] > 0  # of twelve digits
+    errors = list(summary["spectra"]["features"].values())
+    assert errors[-1] < errors[0] < 1
+    assert summary["as_in_code"]["repetitions"] == 2
+    table, numbers = PAPER.tables("quick", summary)
+    assert table.header == ["method", "as_in_code (2 runs)", "best"]
+    assert len(numbers.rows) == 8 + len(errors)

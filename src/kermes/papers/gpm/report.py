@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._paper import Numbers, PrintedTable, flat, off
+from . import cost
 from .data import LINE, NAMES
 
 
@@ -40,6 +41,8 @@ def tables(summary: dict[str, Numbers], shown: list[int]) -> list[PrintedTable]:
         made.append(PrintedTable(title, ["problem", "matrix", *map(str, found["samples"])], rows))
     if "corrected" in summary:
         made += _corrected(summary["corrected"], shown)
+    if "cost" in summary:
+        made.append(cost.table(summary["cost"]))
     return made
 
 

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from .._paper import Numbers, Paper, PrintedTable, Result, Run, by_name
 from . import authors, exponents, figures, report
 from .corrected import scores_of_run, theorem4_gap
+from .cost import cost
 from .data import LINE, NAMES, read_reference, seven_points, simplex_problem
 from .figures import figure1, figure2, figure3, figure4, figure5, figureA1, figureA2
 
@@ -245,4 +246,5 @@ PAPER = _GaussianProcesses(
     __package__,
     by_name(figure1, figure2, figure3, figure4, figure5, figure6, figure7, figure8, figure9, figure10, figure11)
     | by_name(figure12, figureA1, figureA2, ablation, corrected),
+    by_name(cost),
 )

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import Measures, divergences, ground, inspection, kernels, plot
+from ... import Measures, ground, inspection, kernels, plot
 from ...measures import Measure
 from .. import _digits, _figures
 from .._paper import AnyArray, FloatArray, Numbers, PrintedTable, Result, Run, by_name
+from . import claims
+from .grams import all_grams, igv_and_rbf
 
 #: Numbers of points whose errors are printed of Figure 7, or the nearest measured ones; all are in the figure.
 SHOWN = (10, 20, 35, 60, 100, 200)
@@ -20,7 +22,7 @@ def table1(run: Run) -> Result:
     """Measure all kernels for each number of sampled points."""
     sizes = _digits.protocol(run, "table1", "eta", "sigma", "polynomial")
     sizes |= {"rbf_sigmas": run.settings["rbf_sigmas"]["table1"]}
-    return _digits.against_points(run, "table1", sizes, partial(_all_grams, sizes)), None
+    return _digits.against_points(run, "table1", sizes, partial(all_grams, sizes)), None
 
 
 def figure2(run: Run) -> Result:
@@ -67,29 +69,8 @@ def figure7(run: Run) -> Result:
         "points": np.linspace(first, last, count).round().astype(int).tolist(),
         "rbf_sigmas": run.settings["rbf_sigmas"]["figure7"],
     }
-    found = _digits.against_points(run, "figure7", sizes, partial(_igv_and_rbf, sizes))
+    found = _digits.against_points(run, "figure7", sizes, partial(igv_and_rbf, sizes))
     return found, partial(_figures.curves, found, 17.5, "RBF in the paper at 200 points")
-
-
-def _igv_and_rbf(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
-    """RBF is on binary images whose pixels add up to 1: the vectors of weights of the measures."""
-    X = drawn.measures
-    rbf = {
-        f"RBF, sigma {sigma:g}": np.asarray(kernels.Exponential(divergences.Euclidean(), length_scale=sigma)(X))
-        for sigma in sizes["rbf_sigmas"]
-    }
-    return {**_digits.igv_grams(X, sizes["eta"], sizes["sigma"]), **rbf}
-
-
-def _all_grams(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
-    bhattacharyya = kernels.Bhattacharyya(ground.Gaussian(sigma=sizes["sigma"]), sizes["eta"])
-    overlap = drawn.pixels @ drawn.pixels.T  # z . z' of binary images
-    polynomial = sizes["polynomial"]
-    return {
-        "k-B": np.asarray(bhattacharyya(drawn.measures)),
-        "polynomial": (overlap + polynomial["constant"]) ** polynomial["degree"],
-        **_igv_and_rbf(sizes, drawn),
-    }
 
 
 def _linear_gram(run: Run, measures: list[Measure]) -> FloatArray:
@@ -152,7 +133,11 @@ class _SemigroupKernels(_digits.DigitsPaper):
             nearest = [min(_digits.columns(found), key=lambda column: abs(int(column) - wanted)) for wanted in SHOWN]
             title = "Figure 7: error by sampled points, %"
             made.append(_digits.error_table(title, found, paper["figure7"], list(dict.fromkeys(nearest))))
-        return made
+        return made + claims.tables(summary, paper["table1"])
 
 
-PAPER = _SemigroupKernels(__package__, by_name(table1, figure2, figure3, figure4, figure5, figure6, figure7))
+PAPER = _SemigroupKernels(
+    __package__,
+    by_name(table1, figure2, figure3, figure4, figure5, figure6, figure7),
+    by_name(claims.discarded, claims.explanations),
+)

@@ -38,6 +38,17 @@ class Distances:
         others = [self._between(part, split.train) for part in (split.validation, split.test)]
         return np.concatenate([upper + upper.T, *others])
 
+    def known(self, split: Split) -> int:
+        """Return how many of these values are in the tables already."""
+        return sum(self._known(part, split.train) for part in (split.train, split.validation, split.test))
+
+    def _known(self, X: Part, Y: Part) -> int:
+        path = self._path(X.origin, "known")
+        if not path.exists():
+            return 0
+        marks = np.lib.format.open_memmap(path, mode="r")[np.ix_(X.rows, Y.rows)]
+        return int(np.triu(marks, 1).sum() if X is Y else marks.sum())
+
     def _between(self, X: Part, Y: Part, same: bool = False) -> FloatArray:
         """Return the values between X and images Y of the pool; what the table lacks is computed and written.
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import KernelFeatures, kernels, pairwise
-from .._paper import FloatArray
+from ... import KernelFeatures, definiteness, kernels, pairwise
+from .._paper import FloatArray, Numbers, PrintedTable
 from .data import Part
 from .methods import PIXELS, Methods
 
@@ -30,6 +30,39 @@ def feature_matrices(methods: Methods, train: Part, test: Part) -> Any:
     counts = sorted({min(count, features.shape[1]) for count in (5, 15, 250)})
     grams = {f"{count} features": features[:, :count] @ features[:, :count].T for count in counts}
     return _images({**grams, "exact": kernel(ordered)})
+
+
+def spectra(methods: Methods, digits: Part, train: Part, test: Part) -> Numbers:
+    """Return extreme eigenvalues, the admissible length scales, and how far features are from the kernel."""
+    found: Numbers = {"eigenvalues": {}, "features": {}}
+    for name, divergence, X in (("pixels", PIXELS, digits.pixels), ("W", methods.divergence, digits.measures)):
+        kernel = _median_kernel(divergence, X, methods)
+        report = definiteness.spectrum(np.asarray(kernel(X)))
+        admissible = definiteness.psd_length_scale(pairwise(X, divergence=divergence, engine=methods.engine))
+        found["eigenvalues"][name] = {
+            "least eigenvalue": report.min,
+            "largest eigenvalue": report.max,
+            "length scale, half the median distance": float(kernel.length_scale),
+            "largest admissible length scale": admissible if np.isfinite(admissible) else "any",
+        }
+    kernel = _median_kernel(methods.divergence, train.measures, methods)
+    features = KernelFeatures(kernel).fit(train.measures).transform(test.measures)
+    K = np.asarray(kernel(test.measures))
+    for count in sorted({min(count, features.shape[1]) for count in (5, 15, 250)}):
+        gap = features[:, :count] @ features[:, :count].T - K
+        found["features"][str(count)] = float(np.linalg.norm(gap) / np.linalg.norm(K))
+    return found
+
+
+def spectra_table(found: Numbers) -> PrintedTable:
+    """Return the numbers of :func:`spectra`."""
+    rows = [
+        [f"{name}: {what}", value if isinstance(value, str) else f"{value:.4g}"]
+        for name, values in found["eigenvalues"].items()
+        for what, value in values.items()
+    ]
+    rows += [[f"{count} features: relative error of the matrix", f"{x:.3f}"] for count, x in found["features"].items()]
+    return PrintedTable("Figures 1 and 2: spectra", ["number", "value"], rows)
 
 
 def error_curves(results: list[dict[str, Any]]) -> Any:
