@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from .._paper import AnyArray, FloatArray, Numbers, Paper, PrintedTable, Result, Run, by_name, flat, off
 from . import figures
 from .methods import METHODS, Textures, all_distances, cluster, distances, of_linkages, read_textures, score, simulate
+from .shapes import of_equal_moments
 
 #: Clean slice of Figure 1: within this distance in mm of the level of the noisy one, so that both show teeth.
 NEAR = 6.0
@@ -94,6 +95,32 @@ def sensitivity(run: Run) -> Result:
         found["range"][name] = _scores(again, settings)
         separability[f"{first}, cut to {name}"] = _separability(again)
     return found, partial(figures.sensitivity, found, settings)
+
+
+def equal_moments(run: Run) -> Result:
+    """Return chi-squares of slices whose mean and variance tell nothing, and how they depend on gamma and rho."""
+    slices, seeds, settings = run.sizes["slices"], run.sizes["equal_moments"], run.settings
+
+    def compute(seed: int) -> Numbers:
+        textures = of_equal_moments(slices, seed)
+        found = {"scores": _scores(textures, settings), "separability": _separability(textures)}
+        if seed == seeds[0]:
+            changes = {f"{g:g}": {"gamma": g} for g in settings["narrow_gammas"]}
+            found["gamma"] = _over(textures, settings, METHODS[1::2], changes)
+            found["rho"] = _over(textures, settings, METHODS[2:], {f"{r:g}": {"rho": r} for r in settings["rhos"]})
+        run.say(f"equal moments, seed {seed}: done")
+        return found
+
+    keys = ("gamma", "rho", "linkages", "narrow_gammas", "rhos")
+    depends_on = {"slices": slices, **{key: settings[key] for key in keys}}
+    kept = {str(seed): run.keep(f"equal-moments-{seed}", depends_on, partial(compute, seed)) for seed in seeds}
+    first = kept[str(seeds[0])]
+    return {
+        "seeds": {seed: found["scores"] for seed, found in kept.items()},
+        "separability": {seed: found["separability"] for seed, found in kept.items()},
+        "gamma": first["gamma"],
+        "rho": first["rho"],
+    }, None
 
 
 def _first_textures(run: Run) -> Textures:
@@ -185,6 +212,8 @@ class _KernelWasserstein(Paper):
             made.append(PrintedTable("Figure 4: correlation of both Wasserstein distances", header, rows))
         if "sensitivity" in summary:
             made += _sensitivity(summary["sensitivity"], shown)
+        if "equal_moments" in summary:
+            made += _equal_moments(summary["equal_moments"], shown)
         return made
 
     def deviations(self, size: str, summary: dict[str, Numbers]) -> list[str]:
@@ -254,11 +283,23 @@ def _sensitivity(found: Numbers, shown: list[str]) -> list[PrintedTable]:
     ]
     for key, title in (("gamma", "Point kernel"), ("rho", "Regularisation"), ("range", "Grey values cut off")):
         made.append(_parameter_table(f"{title}: {CELL}", key, found[key], shown))
-    areas = found["separability"]
+    return [*made, _areas(found["separability"])]
+
+
+def _equal_moments(found: Numbers, shown: list[str]) -> list[PrintedTable]:
+    return [
+        _by_linkage(f"Equal moments: {CELL}", "seed", found["seeds"]),
+        _parameter_table(f"Equal moments, point kernel: {CELL}", "gamma", found["gamma"], shown),
+        _parameter_table(f"Equal moments, regularisation: {CELL}", "rho", found["rho"], shown),
+        _areas(found["separability"]),
+    ]
+
+
+def _areas(areas: Numbers) -> PrintedTable:
     names = list(next(iter(areas.values())))
     rows = [[seed, *(f"{values[name]:.3f}" for name in names)] for seed, values in areas.items()]
     title = "Noisy against clean, labels known: area under the ROC curve"
-    return [*made, PrintedTable(title, ["seed", *names], rows)]
+    return PrintedTable(title, ["seed", *names], rows)
 
 
 def _spread(seeds: Numbers) -> list[PrintedTable]:
@@ -309,4 +350,6 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-PAPER = _KernelWasserstein(__package__, by_name(figure1, figure2, figure3, figure4, sensitivity))
+PAPER = _KernelWasserstein(
+    __package__, by_name(figure1, figure2, figure3, figure4, sensitivity), by_name(equal_moments)
+)
