@@ -46,6 +46,18 @@ def test_a_shared_support_and_chunks_change_nothing():
         assert_allclose(features.transform(X), F, atol=1e-15)
 
 
+def test_clouds_beyond_a_batch_are_taken_in_pieces(clouds, monkeypatch):
+    X = clouds(9, 3)
+    features = RandomFourierFeatures(ground.Gaussian(sigma=0.7), 13, random_state=0).fit(X)
+    largest = []
+    monkeypatch.setattr(
+        features, "_waves", lambda points, waves=features._waves: largest.append(len(points)) or waves(points)
+    )
+    features._batch = 3 * 26
+    assert_allclose(features.transform(X), by_loops(X, features.frequencies_), atol=1e-14)
+    assert max(largest) == 3 < X.sizes.max()
+
+
 def test_default_sigma_is_the_spread_of_the_atoms_in_any_batches(clouds):
     X = clouds(30, 2)
     centre = X.expectation(X.points).mean(axis=0)

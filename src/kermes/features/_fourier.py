@@ -54,7 +54,8 @@ class RandomFourierFeatures(MeasureFeatures):
     *Rounding*: cosines of large numbers. Points at r times sigma from the origin leave errors of about 1e-16 r.
 
     *Streaming*: ``partial_fit`` keeps the mean and the spread of the atoms; the frequencies are drawn once and scaled.
-    *Cost*: D cosines and sines for each atom, or for each point of a shared support.
+    *Cost*: D cosines and sines for each atom, or for each point of a shared support; memory does not grow with the
+    atoms of a cloud.
 
     Examples
     --------
@@ -110,10 +111,18 @@ class RandomFourierFeatures(MeasureFeatures):
 
     def _map(self, X: Measures) -> FloatArray:
         ids, points = self._places(X)
+        weights = sparse.csr_array((X.probabilities, ids, X.offsets), shape=(len(X), len(points)))
+        size = max(1, int(self._batch // self._n_features_out))
+        if len(points) <= size:
+            return np.asarray(weights @ self._waves(points))
+        columns, total = weights.tocsc(), np.zeros((len(X), self._n_features_out))
+        for first in range(0, len(points), size):  # a cloud too large for the waves of all its points at once
+            total += columns[:, first : first + size] @ self._waves(points[first : first + size])
+        return total
+
+    def _waves(self, points: FloatArray) -> FloatArray:
         phases = points @ self.frequencies_
-        waves = np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(phases.shape[1])
-        means = sparse.csr_array((X.probabilities, ids, X.offsets), shape=(len(X), len(points)))
-        return np.asarray(means @ waves)
+        return np.asarray(np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(phases.shape[1]))
 
     def _places(self, X: Measures) -> tuple[Any, FloatArray]:
         """Return the points at which waves are needed, and for each atom which one: pixels are shared by all images."""
