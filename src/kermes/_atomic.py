@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ._dry_run import Planned, is_dry
+from ._dry_run import stop_if_dry
 
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, and rename it to ``path`` if the block ends without an error."""
-    if is_dry():
-        raise Planned
+    stop_if_dry()
     temporary = _temporary(Path(path))
     try:
         yield temporary

@@ -5,7 +5,6 @@ Measures are checked at one edge only, :mod:`kermes.measures`.
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from collections.abc import Iterable
@@ -68,8 +67,43 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
 
 def guess(value: Any, options: Iterable[str]) -> str:
     """Return a question, with a space before it, that names the option nearest to ``value``; '' if none is near."""
-    close = difflib.get_close_matches(value, list(options), n=1) if isinstance(value, str) else []
-    return f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(value, options)
+    return "" if close is None else f" Did you mean {close!r}?"
+
+
+def nearest(value: Any, options: Iterable[str]) -> str | None:
+    """Return the option that ``value`` is a slip or the beginning of, upper and lower case alike; None if none is.
+
+    A slip has one letter wrong, missing, too many or changed with its neighbour for every four letters, at least one.
+    """
+    if not isinstance(value, str) or len(value) < 2:
+        return None
+    word, options = value.lower(), [str(option) for option in options]
+    allowed = max(1, len(word) // 4)
+    slips = {o: _slips(word, o.lower()) for o in options if abs(len(o) - len(word)) <= allowed}
+    best = min(slips, key=lambda option: slips[option], default=None)
+    if best is not None and slips[best] <= allowed:
+        return best
+    begun = [option for option in options if len(word) > 2 and option.lower().startswith(word)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _slips(a: str, b: str) -> int:
+    """Return how many letters must be changed, left out, put in or exchanged with their neighbour between words."""
+    before, last = [0] * (len(b) + 1), list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            row.append(min(last[j] + 1, row[-1] + 1, last[j - 1] + (letter != other)))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                row[-1] = min(row[-1], before[j - 2] + 1)
+        before, last = last, row
+    return last[-1]
+
+
+def row_number(row: int) -> str:
+    """Return how messages name a row: as pandas, NumPy and polars count, and saying so."""
+    return f"row {row} (counting from 0)"
 
 
 def as_distances(values: ArrayLike, name: str) -> FloatArray:

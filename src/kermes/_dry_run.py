@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Planned", "dry_run", "is_dry"]
+__all__ = ["Planned", "dry_run", "is_dry", "stop_if_dry"]
 
 #: Whether this process is in a dry run; its threads are in it too.
 _active = False
@@ -27,6 +27,12 @@ class Planned(BaseException):
 def is_dry() -> bool:
     """Whether nothing is to be computed or written."""
     return _active
+
+
+def stop_if_dry() -> None:
+    """Raise :class:`Planned` in a dry run: for work that has no pairs to estimate."""
+    if _active:
+        raise Planned
 
 
 @contextmanager

@@ -43,6 +43,8 @@ def as_bytes(value: Any, name: str) -> float:
 
 def duration(seconds: float) -> str:
     """Return seconds in a form that people read."""
+    if 0 < seconds < 0.1:
+        return f"{max(1e3 * seconds, 0.01):.2g} ms"
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     if seconds < 172_800:
@@ -55,4 +57,4 @@ def size(n_bytes: float) -> str:
     for unit, name in ((1e12, "TB"), (1e9, "GB")):
         if n_bytes >= unit:
             return f"{n_bytes / unit:,.1f} {name}"
-    return f"{n_bytes / 1e6:.0f} MB"
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} kB"

@@ -362,7 +362,7 @@ def test_cluster(run):
 
 
 def test_groups_are_tested(run, folder):
-    found = run("test", "cells.csv", *TABLE, "--group", "sick", "--pairwise", "--json").json
+    found = run("test", "cells.csv", *TABLE, "--label", "sick", "--pairwise", "--json").json
     D = pairwise(cells().measures, divergence=divergences.SlicedWasserstein())
     labels = cells("sick").labels
     names = ("permanova", "dispersion", "k_sample")
@@ -372,10 +372,10 @@ def test_groups_are_tested(run, folder):
         assert line["statistic"] == pytest.approx(expected.statistic)
     assert found["groups"]["no"]["size"] == 12
     assert found["pairs"][0]["groups"] == ["no", "yes"]
-    said = run("test", "cells.csv", *TABLE, "--group", "sick", "--pairwise", "--permutations", "99")
+    said = run("test", "cells.csv", *TABLE, "--label", "sick", "--pairwise", "--permutations", "99")
     assert "99 random permutations" in said.out
     assert found["caveat"] in said.out
-    assert "move with the number" in run("test", "cells.csv", *TABLE, "--group", "age", "--trend").out
+    assert "move with the number" in run("test", "cells.csv", *TABLE, "--label", "age", "--trend").out
 
 
 def test_groups_in_blocks_and_of_units(run, folder):
@@ -386,7 +386,7 @@ def test_groups_in_blocks_and_of_units(run, folder):
         f"{','.join(row)},{int(row[0][1:]) // 6},{int(row[0][1:]) // 4 * 2 + int(row[0][1:]) % 2}" for row in rows
     ]
     folder.joinpath("more.csv").write_text("\n".join([lines[0] + ",site,donor", *extended]))
-    options = ["more.csv", "--by", "patient", "--group", "sick", "--permutations", "199", "--json"]
+    options = ["more.csv", "--by", "patient", "--label", "sick", "--permutations", "199", "--json"]
     blocked = run("test", *options, "--blocks", "site", "--columns", "cd4,cd8").json
     assert blocked["tests"][0]["df"] == [1, 19]
     assert run("test", *options, "--blocks", "site", "--units", "age").json["tests"][0]["df"] == [1, 19]
@@ -395,7 +395,7 @@ def test_groups_in_blocks_and_of_units(run, folder):
     assert "units are independent" in grouped["caveat"]
     np.save("images.npy", np.load("digits.npz")["images"])
     np.save("labels.npy", np.arange(12) % 2)
-    assert "has no meaning here" in run("test", "images.npy", "--blocks", "site", code=2).err
+    assert "give --samples TABLE" in run("test", "images.npy", "--blocks", "site", code=2).err
     assert run("test", "images.npy", "--labels", "labels.npy", "--json").json["tests"][0]["df"] == [1, 10]
 
 
@@ -473,10 +473,10 @@ def test_groups_are_never_parted(run, visits, monkeypatch):
         return seen[-1]
 
     monkeypatch.setattr(comparison, "compare", recorded)
-    said = run("fit", *visits, "--groups", "donor", "-o", "m.kermes").out
-    assert "5-fold cross-validation of 8 groups, each time the best of" in said
+    said = run("fit", *visits, "--units", "donor", "-o", "m.kermes").out
+    assert "5-fold cross-validation of 8 units, each time the best of" in said
     names = ["-k", "sliced:n_slices=9", "--cv", "4"]
-    assert "4 folds of 8 groups\n" in run("compare", *visits, *names, "--groups", "donor").out
+    assert "4 folds of 8 groups\n" in run("compare", *visits, *names, "--units", "donor").out
     assert len(seen) == 2
     donors = np.arange(24) // 3
     for fold in (fold for result in seen for fold in result.folds):
@@ -504,26 +504,26 @@ def test_covariates_stand_beside_the_kernels_and_the_model_written_takes_measure
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--groups", "donr"], "samples.csv: there is no column 'donr'"),
-        (["--groups", "site"], "`groups` (--groups): measure p7 has no value in the column 'site'"),
-        (["--groups", "city"], "all measures have here in the column 'city'; a split needs two groups"),
+        (["--units", "donr"], "samples.csv: there is no column 'donr'"),
+        (["--units", "site"], "`units` (--units): measure p7 has no value in the column 'site'"),
+        (["--units", "city"], "all measures have here in the column 'city'; a split needs two units"),
         (["--covariates", "years,site"], "`covariates` (--covariates): measure p7 has no value in the column 'site'"),
         (["--covariates", "years,sit"], "samples.csv: there is no column 'sit'"),
     ],
 )
 def test_columns_of_groups_and_covariates_are_checked(run, visits, options, message):
     assert message in run("compare", *visits, "-k", "sliced", *options, code=2).err
-    if "--groups" in options:
+    if "--units" in options:
         assert message in run("fit", *visits, *options, "-o", "m.kermes", code=2).err
 
 
 def test_columns_need_a_table_and_calibration_no_groups(run, folder):
     for command in (["fit", "-o", "m.kermes"], ["compare", "-k", "sliced"]):
-        said = run(*command, "digits.npz", "--groups", "donor", code=2).err
-        assert "`groups` (--groups) must name a column, which 'digits.npz' does not have; give --samples" in said
-    said = run("fit", "cells.csv", *SICK, "--groups", "age", "--calibrate", "-o", "m.kermes", code=2).err
+        said = run(*command, "digits.npz", "--units", "donor", code=2).err
+        assert "`units` (--units) must name a column, which 'digits.npz' does not have; give --samples" in said
+    said = run("fit", "cells.csv", *SICK, "--units", "age", "--calibrate", "-o", "m.kermes", code=2).err
     assert "--calibrate is for measures that are exchangeable" in said
-    changing = run("fit", "cells.csv", *SICK, "--groups", "cd4", "-o", "m.kermes", code=2).err
+    changing = run("fit", "cells.csv", *SICK, "--units", "cd4", "-o", "m.kermes", code=2).err
     assert "has two values in the column 'cd4'" in changing
 
 
@@ -559,9 +559,7 @@ def test_warmup_reports_the_first_call_on_every_kind_of_data(run):
     assert found["jensen-shannon"]["histograms"] > 0
 
 
-@pytest.mark.parametrize(
-    "command", [["distances", "-o", "d.npy"], ["test", "--group", "label"], ["mean", "-o", "m.npz"]]
-)
+@pytest.mark.parametrize("command", [["distances", "-o", "d.npy"], ["mean", "-o", "m.npz"]])
 def test_commands_without_a_model_hint_at_different_units(run, folder, command):
     rng = np.random.default_rng(0)
     lines = "".join(f"m{i // 3},{'ab'[i // 12]},{x},{1000 * y}\n" for i, (x, y) in enumerate(rng.normal(size=(24, 2))))

@@ -10,11 +10,12 @@ from kermes import Measures
 from kermes.cli import main
 
 COMMANDS = {
-    "distances": ["-o", "d.npy"],
-    "gram": ["-o", "k.npy"],
-    "cluster": [],
+    "distances": [],
+    "gram": ["-o", "data.csv"],  # it exists, and is not looked at
+    "cluster": ["-o", "no/folder.csv"],
+    "test": ["--label", "label"],
     "compare": ["--label", "label", "-k", "sliced", "-k", "gaussian-wasserstein"],
-    "fit": ["--label", "label", "-o", "m.kermes"],
+    "fit": ["--label", "label"],
     "diagnose": [],
 }
 
@@ -34,6 +35,19 @@ def test_nothing_is_computed_or_written(name, tmp_path, monkeypatch):
     start = found.output.index("{")
     assert json.loads(found.output[start:])["pairs"] >= 1
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("command", [["mean"], ["explain", "--label", "labels"], ["convert"]])
+def test_commands_without_pairs_have_nothing_to_estimate(command, run, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    assert run(command[0], "digits.npz", *command[1:], "--dry-run").out == "not computed\n  pairs  0\n"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_store_is_not_begun(run, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    assert "pairs   66" in run("distances", "digits.npz", "-o", "d.zarr", "--dry-run").out
+    assert sorted(path.name for path in folder.iterdir()) == before
 
 
 def test_without_pairs_nothing_is_written_either(tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ def test_budgets_that_make_no_sense(budget):
         compare(X, y, budget=budget)
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.04, "0.0 s"), (45, "45 s"), (600, "10 min"), (9000, "2.5 h")])
+@pytest.mark.parametrize(("seconds", "text"), [(0.04, "40 ms"), (45, "45 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_durations(seconds, text):
     assert _budget.duration(seconds) == text
 

@@ -68,9 +68,9 @@ def test_pairs_beyond_memory_are_refused_before_they_start():
 
 
 def test_limits_are_read_and_kept():
-    with pytest.raises(InvalidParameterError, match=r"SlicedWasserstein would take .* the limits of the engine"):
+    with pytest.raises(InvalidParameterError, match=r"SlicedWasserstein would take .* a time_limit of 1 ms\. Raise"):
         pairwise(DIGITS, divergence=divergences.SlicedWasserstein(), engine=Engine(time_limit="0.001s", memo=False))
-    with pytest.raises(InvalidParameterError, match="limits of the engine are any and 0 MB"):
+    with pytest.raises(InvalidParameterError, match=r"the engine has a memory_limit of 1 kB\. Raise"):
         pairwise(DIGITS, divergence=divergences.SlicedWasserstein(), engine=Engine(memory_limit=1000))
     with pytest.raises(InvalidParameterError, match="`memory_limit` must be a number of bytes"):
         Engine(memory_limit="much")
@@ -79,8 +79,8 @@ def test_limits_are_read_and_kept():
     assert _quantities.as_bytes("1.5 GiB", "x") == 1.5 * 2**30
     assert _quantities.as_bytes("4GB", "x") == 4e9
     assert _quantities.as_bytes(10, "x") == 10
-    assert [_quantities.size(n) for n in (2e6, 3e9, 4e12)] == ["2 MB", "3.0 GB", "4.0 TB"]
-    assert _quantities.duration(1e6) == "12 days"
+    assert [_quantities.size(n) for n in (512, 2e6, 3e9, 4e12)] == ["0.512 kB", "2 MB", "3.0 GB", "4.0 TB"]
+    assert [_quantities.duration(s) for s in (0, 4.2e-4, 0.031, 1e6)] == ["0.0 s", "0.42 ms", "31 ms", "12 days"]
 
 
 def test_long_work_is_announced(monkeypatch, capsys):

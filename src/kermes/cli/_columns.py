@@ -1,4 +1,4 @@
-"""Columns that say something of each measure beside its label: groups that stay together, covariates."""
+"""Columns that say something of each measure beside its label: units that stay together, blocks, covariates."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from typing import Any
 import click
 
 from ..exceptions import InvalidParameterError
-from ._options import Reading
+from ._options import Reading, Renamed
 
-groups_option = click.option(
-    "--groups", metavar="COLUMN", help="Measures with one value here (donor, batch) are never parted by a split."
+units_option = click.option(
+    *("--units", "--groups"),
+    cls=Renamed,
+    metavar="COLUMN",
+    help="What has several measures (donor, batch): those of one unit are never parted by a split.",
+)
+
+blocks_option = click.option(
+    "--blocks", metavar="COLUMN", help="Permute within these only: site, batch, donor seen twice."
 )
 
 
@@ -42,14 +49,19 @@ def read_with(reading: Reading, path: Path, **columns: tuple[str, ...]) -> Any:
     return found
 
 
-def groups_of(data: Any, groups: str | None) -> Any:
-    """Return the group of each measure, or None if no column was named; one group cannot be divided."""
-    if groups is None:
+def column_of(data: Any, name: str | None) -> Any:
+    """Return a column of the measures, or None if none was named."""
+    return None if name is None else data.metadata[name]
+
+
+def units_of(data: Any, units: str | None) -> Any:
+    """Return the unit of each measure, or None if no column was named; one unit cannot be divided."""
+    if units is None:
         return None
-    values = data.metadata[groups]
+    values = data.metadata[units]
     if (values == values[0]).all():
         raise InvalidParameterError(
-            f"`groups` (--groups): all measures have {values[0]!s} in the column {groups!r}; a split needs two groups."
+            f"`units` (--units): all measures have {values[0]!s} in the column {units!r}; a split needs two units."
         )
     return values
 

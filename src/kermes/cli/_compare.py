@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..exceptions import KermesError
-from ._columns import covariates_of, groups_of, groups_option, read_with
+from ._columns import covariates_of, read_with, units_of, units_option
 from ._fit import labels_of, model_notes
 from ._hints import say_hints, standardized
 from ._options import (
@@ -40,7 +40,7 @@ from ._output import print_json, print_plan, printable, say
 @task_option
 @click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
-@groups_option
+@units_option
 @click.option(
     "--covariates",
     metavar="A,B,...",
@@ -58,7 +58,7 @@ def compare(
     task: str,
     budget: str | None,
     cv: int,
-    groups: str | None,
+    units: str | None,
     covariates: tuple[str, ...] | None,
     html: Path | None,
     seed: int,
@@ -82,7 +82,7 @@ def compare(
         if html is not None and html.resolve() == output.resolve():
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
     further = covariates or ()
-    found = read_with(reading, data, groups=() if groups is None else (groups,), covariates=further)
+    found = read_with(reading, data, units=() if units is None else (units,), covariates=further)
     labels, task = labels_of(found, task)
     say_hints(found, reading)
     reading = standardized(found, reading)
@@ -94,7 +94,7 @@ def compare(
     try:
         result = run(
             X, labels, task, candidates, cv, budget, seed,
-            groups=groups_of(found, groups), preprocessing=scaler, covariates=covariates_of(found, further),
+            groups=units_of(found, units), preprocessing=scaler, covariates=covariates_of(found, further),
         )  # fmt: skip
     except ComparisonInterrupted as interruption:
         click.echo(interruption.comparison)  # what was finished

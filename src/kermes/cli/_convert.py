@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ._options import Reading, as_json, command, output, reads
+from ._options import Reading, as_json, command, output, plans, reads
 from ._output import print_json, refuse_ending
 
 ENDINGS = (".npz", ".csv", ".parquet")
@@ -16,8 +16,9 @@ ENDINGS = (".npz", ".csv", ".parquet")
     "kermes convert cells.csv --by patient --columns cd4,cd8 --label sick -o cells.npz",
     "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
 )
+@plans
 @reads()
-@output("Where to: .npz (measures), .csv or .parquet (one row per atom).", required=True)
+@output("Where to: .npz (measures), .csv or .parquet (one row per atom).", unwritten="measures.npz")
 @as_json
 def convert(data: Path, reading: Reading, output: Path, as_json: bool) -> None:
     """Turn tables, images, IDX files into measures, and back.

@@ -27,7 +27,7 @@ LARGEST = 5000
 @click.option("--squared", is_flag=True, help="Squared distances.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
 @click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
-@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", required=True)
+@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", unwritten="d.npy")
 @as_json
 def distances(
     data: Path,
@@ -45,6 +45,7 @@ def distances(
     chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
     from .. import Engine, pairwise
+    from .._dry_run import is_dry
     from . import _naming as naming
 
     refuse_ending(output, MATRICES)
@@ -52,7 +53,7 @@ def distances(
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
     found = reading.scaled(data)
     executor: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
-    replaced = is_zarr(output) and not resume
+    replaced = is_zarr(output) and not resume and not is_dry()
     with replacing(output, resumable=True) if replaced else nullcontext(output) as path:
         store: dict[str, Any] = {"store": str(path), "resume": resume} if is_zarr(output) else {}
         engine, distance = Engine(**executor, **store), naming.divergence(divergence)
@@ -82,7 +83,7 @@ def distances(
 @reads(labels=False)
 @click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")
-@output("Where to: .npy, .npz, .csv or .zarr.", required=True)
+@output("Where to: .npy, .npz, .csv or .zarr.", unwritten="k.npy")
 @as_json
 def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: Path, as_json: bool) -> None:
     """Compute the Gram matrix of a kernel; is it definite?

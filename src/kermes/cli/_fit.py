@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
-from ._columns import groups_of, groups_option, read_with
+from ._columns import read_with, units_of, units_option
 from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option, task_option
 from ._output import counted, print_json
@@ -37,9 +37,9 @@ from ._output import counted, print_json
     is_flag=True,
     help="Also fit models without each of five folds, for predict --proba and --interval.",
 )
-@groups_option
+@units_option
 @seed_option
-@output("The model file.", required=True)
+@output("The model file.", unwritten="model.kermes")
 @as_json
 def fit(
     data: Path,
@@ -48,7 +48,7 @@ def fit(
     task: str,
     learner: str,
     calibrate: bool,
-    groups: str | None,
+    units: str | None,
     seed: int,
     output: Path,
     as_json: bool,
@@ -65,11 +65,11 @@ def fit(
     from ._candidates import candidate
 
     _persistence.require()
-    if calibrate and groups is not None:
+    if calibrate and units is not None:
         raise click.UsageError(
-            "--calibrate is for measures that are exchangeable, which those of one of the --groups are not."
+            "--calibrate is for measures that are exchangeable, which those of one of the --units are not."
         )
-    found = read_with(reading, data, groups=() if groups is None else (groups,))
+    found = read_with(reading, data, units=() if units is None else (units,))
     labels, task = labels_of(found, task)
     if not as_json:
         click.echo(f"{found.measures}, {_described(labels, task)}")
@@ -77,7 +77,7 @@ def fit(
     reading = standardized(found, reading)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    scaler, parts = reading.scaler(found.measures), groups_of(found, groups)
+    scaler, parts = reading.scaler(found.measures), units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
@@ -86,7 +86,7 @@ def fit(
     if as_json:
         summary = {
             "measures": len(labels),
-            "groups": groups,
+            "units": units,
             "task": task,
             "model": describe(model),
             "score": name,
@@ -99,7 +99,7 @@ def fit(
     tried = f", each time the best of {settings} settings" if settings > 1 else ""
     if len(scores):
         judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
-        judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'group', 'groups')}"
+        judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'unit', 'units')}"
         click.echo(f"{judged}{tried}{_baseline(labels, task)}")
     else:
         click.echo("Too few measures for a score by nested cross-validation.")

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from .._checks import guess
 from ..exceptions import KermesError
 from ._cluster import cluster
 from ._compare import compare
@@ -43,15 +44,12 @@ class Group(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command; guess what was meant by a name that is none."""
-        from difflib import get_close_matches
-
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            close = get_close_matches(args[0], self.commands, n=1)
-            if not close or "mean" in error.message:  # newer versions of click guess themselves
-                raise
-            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from None
+            said = error.message.partition(" Did you mean")[0]  # newer versions of click guess far
+            remedy = guess(args[0], self.commands) or " kermes --help lists the commands."
+            raise click.UsageError(f"{said}{remedy}", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; ``--debug`` lets errors through with their traceback."""

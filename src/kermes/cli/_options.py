@@ -11,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._checks import guess
 from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
 from ._output import check_output, print_plan
 
@@ -36,6 +37,15 @@ class Command(click.Command):
         super().__init__(*args, **options)
         self.examples = tuple(examples)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; of options that are none, suggest only those that are near."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            shown = [option.opts[:1] if isinstance(option, Renamed) else option.opts for option in self.params]
+            near = guess(error.option_name, [name for names in shown for name in names if name.startswith("--")])
+            raise click.UsageError(f"There is no option {error.option_name}.{near}", ctx) from None
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own."""
         if any(parameter.name == "data" for parameter in self.params):
@@ -48,6 +58,18 @@ class Command(click.Command):
 def command(*examples: str, name: str | None = None) -> Callable[[Function], Command]:
     """Return the decorator of a command with examples."""
     return click.command(name, cls=Command, examples=examples)
+
+
+class Renamed(click.Option):
+    """An option whose help shows its first name only; the others are older spellings of it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the line of the help without the older spellings."""
+        spellings, self.opts = self.opts, self.opts[:1]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = spellings
 
 
 @dataclass(frozen=True)
@@ -92,7 +114,10 @@ class Reading:
 
     def scaled(self, path: Path) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
-        data = self.read(path)
+        return self.scale_data(self.read(path))
+
+    def scale_data(self, data: Any) -> Any:
+        """Return the data standardised if that was asked for."""
         scaler = self.scaler(data.measures)
         return data if scaler is None else replace(data, measures=scaler.fit_transform(data.measures))
 
@@ -240,8 +265,11 @@ READING_OPTIONS = [
     click.option("--invert", is_flag=True, default=None, help="Images: dark ink on bright ground."),
     click.option("--atoms", type=click.IntRange(1), metavar="N", help="Draw at most N atoms of each measure."),
 ]
+LABEL = {"metavar": "COLUMN", "help": "The column (or array) of labels: the class, group or number of each measure."}
+#: In commands that compare groups, the older spelling is heard too.
+label_or_group = click.option("--label", "--group", cls=Renamed, **LABEL)
 LABEL_OPTIONS = [
-    click.option("--label", metavar="COLUMN", help="The column (or array) of labels."),
+    click.option("--label", **LABEL),
     click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels, in order."),
     click.option(
         "--samples",
@@ -253,7 +281,7 @@ LABEL_OPTIONS = [
 
 
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Only print the pairs, and the time and memory that they would take."
+    "--dry-run", is_flag=True, is_eager=True, help="Only print the pairs, and the time and memory that they would take."
 )
 
 
@@ -276,8 +304,9 @@ def plans(command: Function) -> Function:
     return dry_run_option(with_plan)
 
 
-def reads(labels: bool = True) -> Callable[[Function], Function]:
+def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Function]:
     """Add the argument DATA and the options of :class:`Reading`, which the command gets as ``reading``."""
+    of_labels_options = [label_or_group, *LABEL_OPTIONS[1:]] if groups else LABEL_OPTIONS if labels else []
 
     def decorate(command: Function) -> Function:
         of_labels = ["label", "labels", "samples"] if labels else []
@@ -289,11 +318,25 @@ def reads(labels: bool = True) -> Callable[[Function], Function]:
             return command(reading=reading, **options)
 
         decorated: Function = with_reading
-        for option in reversed([*(LABEL_OPTIONS if labels else []), *READING_OPTIONS]):
+        for option in reversed([*of_labels_options, *READING_OPTIONS]):
             decorated = option(decorated)
         return click.argument("data", type=click.Path(path_type=Path))(decorated)
 
     return decorate
+
+
+class OutputOption(click.Option):
+    """A file to write; a dry run writes none, so that it needs none and looks at none."""
+
+    def __init__(self, *args: Any, unwritten: str | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._unwritten = None if unwritten is None else Path(unwritten)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the path; in a dry run one of the same kind that is not touched."""
+        if not ctx.params.get("dry_run"):
+            return super().process_value(ctx, value)
+        return self._unwritten if self.value_is_missing(value) else self.type_cast_value(ctx, value)
 
 
 def new_file(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -304,8 +347,8 @@ def new_file(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
     return value
 
 
-def output(help: str, required: bool = False) -> Callable[[Function], Function]:
-    """Add ``-o`` and ``--force``."""
+def output(help: str, unwritten: str | None = None) -> Callable[[Function], Function]:
+    """Add ``-o`` and ``--force``; it is required if there is a name that a dry run, which writes nothing, may take."""
 
     def decorate(command: Function) -> Function:
         @functools.wraps(command)
@@ -313,7 +356,8 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
             return command(**options)
 
         path = click.Path(path_type=Path)
-        where = click.option("-o", "--output", type=path, callback=new_file, required=required, help=help)
+        kind = {"cls": OutputOption, "unwritten": unwritten, "required": unwritten is not None}
+        where = click.option("-o", "--output", type=path, callback=new_file, help=help, **kind)
         force = click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")
         return force(where(without_force))
 
@@ -321,7 +365,7 @@ def output(help: str, required: bool = False) -> Callable[[Function], Function]:
 
 
 html_option = functools.partial(
-    click.option, "--html", type=click.Path(dir_okay=False, path_type=Path), callback=new_file
+    click.option, "--html", cls=OutputOption, type=click.Path(dir_okay=False, path_type=Path), callback=new_file
 )
 task_option = click.option(
     "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."

@@ -147,6 +147,12 @@ def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
     """Print what a dry run would have computed: pairs, time and memory of each name, and of all."""
     from .._quantities import duration, size
 
+    if not estimates and as_json:  # nothing that the engine would do
+        print_json({"pairs": 0, "seconds": None, "bytes": None})
+        return
+    if not estimates:
+        print_facts("not computed", {"pairs": 0})
+        return
     total = {
         "pairs": sum(found.pairs for found in estimates.values()),
         "seconds": float(sum(found.seconds for found in estimates.values())),

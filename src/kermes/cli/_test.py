@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,9 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import LABEL_OPTIONS, Name, Reading, as_json, command, reads, seed_option
+from ._columns import blocks_option, column_of, read_with
+from ._hints import standardized
+from ._options import Name, Reading, as_json, command, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable
 
 #: Level at which the sentence speaks of a difference.
@@ -18,27 +19,24 @@ LEVEL = 0.05
 
 
 @command(
-    "kermes test cells.csv --by patient --columns cd4,cd8 --group sick",
-    "kermes test cells.csv --by patient --columns cd4,cd8 --group age --trend --permutations 999",
+    "kermes test cells.csv --by patient --columns cd4,cd8 --label sick",
+    "kermes test cells.csv --by patient --columns cd4,cd8 --label age --trend --permutations 999",
     "kermes test digits.npz --pairwise -d euclidean --permutations 199",
     name="test",
 )
-@reads(labels=False)
-@click.option("--group", metavar="COLUMN", help="The column (or array) of groups, constant within a measure.")
-@LABEL_OPTIONS[1]
-@click.option("--blocks", metavar="COLUMN", help="Permute within these only: site, batch, donor seen twice.")
-@click.option("--units", metavar="COLUMN", help="What groups were assigned to, if it has several measures: donor.")
+@plans
+@reads(groups=True)
+@blocks_option
+@click.option("--units", metavar="COLUMN", help="What labels were assigned to, if it has several measures: donor.")
 @click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
 @click.option("--permutations", type=click.IntRange(1), default=9999, show_default=True, help="All, if they are fewer.")
-@click.option("--trend", is_flag=True, help="The group is a number (age, dose): test whether measures move with it.")
+@click.option("--trend", is_flag=True, help="The label is a number (age, dose): test whether measures move with it.")
 @click.option("--pairwise", is_flag=True, help="Also every pair of groups, with Holm's correction.")
 @seed_option
 @as_json
 def test_groups(
     data: Path,
     reading: Reading,
-    group: str | None,
-    labels: Path | None,
     blocks: str | None,
     units: str | None,
     divergence: str,
@@ -59,15 +57,16 @@ def test_groups(
 
     if trend and pairwise:
         raise click.UsageError("--trend has no groups for --pairwise.")
-    further = tuple(name for name in (blocks, units) if name is not None)
-    found = replace(reading, label=group, labels=labels, metadata=further or None).scaled(data)
+    asked = {"blocks": blocks, "units": units}
+    found = read_with(reading, data, **{option: (name,) for option, name in asked.items() if name is not None})
     if found.labels is None:
-        raise InvalidParameterError("`group` (--group) must name the groups; for files of images also --labels FILE.")
+        raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
+    found = standardized(found, reading).scale_data(found)
     D = distances(found.measures, divergence=naming.divergence(divergence))
     given: dict[str, Any] = {
         "divergence": "precomputed",
-        "blocks": None if blocks is None else found.metadata[blocks],
-        "units": None if units is None else found.metadata[units],
+        "blocks": column_of(found, blocks),
+        "units": column_of(found, units),
         "n_permutations": permutations,
         "random_state": seed,
     }
@@ -76,7 +75,7 @@ def test_groups(
         groups: dict[str, Any] = {}
     else:
         run = (inference.permanova, inference.dispersion, inference.k_sample)
-        tests = [test(D, {group or "label": found.labels}, **given) for test in run]
+        tests = [test(D, {reading.label or "label": found.labels}, **given) for test in run]
         groups = _groups(found.labels, tests[1].groups)
     pairs = inference.pairwise_tests(D, found.labels, **given) if pairwise else None
     said = _trend_said(tests[0]) if trend else conclusion(*tests)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from .._checks import missing
+from .._checks import missing, row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
@@ -112,7 +112,9 @@ def _column(values: AnyArray, name: str) -> AnyArray:
         values = values.astype(np.float64)
     gaps = np.flatnonzero(~np.isfinite(values) if values.dtype.kind == "f" else [v is None or v != v for v in values])
     if len(gaps):
-        raise InvalidParameterError(f"`covariates` has no value in row {gaps[0]} of {name!r}; drop or impute it.")
+        raise InvalidParameterError(
+            f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
+        )
     return values if values.dtype.kind == "f" else values.astype(str)
 
 

@@ -138,11 +138,13 @@ def refuse_heavy_pairs(
 
 def announce(found: Estimate, name: str, time_limit: float, memory_limit: float) -> None:
     """Refuse what exceeds a limit; say on stderr what takes over a minute."""
-    if found.seconds > time_limit or found.bytes > memory_limit:
+    exceeded = [f"time_limit of {duration(time_limit)}"] if found.seconds > time_limit else []
+    exceeded += [f"memory_limit of {size(memory_limit)}"] if found.bytes > memory_limit else []
+    if exceeded:
         raise InvalidParameterError(
-            f"{name} would take {found}; the limits of the engine are {_limit(time_limit, duration)} and "
-            f"{_limit(memory_limit, size)}. Raise them, take fewer measures or atoms (features.Codebook, X.quantize), "
-            "or keep distances on disk and go on another time: Engine(store='d.zarr')."
+            f"{name} would take {found}; the engine has a {' and a '.join(exceeded)}. Raise it, take fewer measures "
+            "or atoms (features.Codebook, X.quantize), or keep distances on disk and go on another time: "
+            "Engine(store='d.zarr')."
         )
     if found.seconds > LONG:
         print(f"{name}: {found}", file=sys.stderr, flush=True)
@@ -158,10 +160,6 @@ def may_be_long(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, 
     except KermesError:  # which the run itself will meet
         return False
     return work * n_pairs / RATE / threads > LONG / 10
-
-
-def _limit(value: float, form: object) -> str:
-    return "any" if value == np.inf else form(value)  # type: ignore[operator,no-any-return]
 
 
 def _whole_route(divergence: Divergence, X: Measures, Y: Measures) -> tuple[Route, float, float]:

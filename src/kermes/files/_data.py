@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import whole
-from .._checks import positive
+from .._checks import nearest, positive
 from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
@@ -286,8 +285,8 @@ def _require_there(path: Path) -> None:
         if path.is_symlink():
             raise FileNotFoundError(f"{os.fspath(path)!r} is a link to {os.readlink(path)!r}, which is not there")
         names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = get_close_matches(path.name, names, n=1)
-        near = f". Did you mean {os.fspath(path.parent / close[0])!r}?" if close else ""
+        close = nearest(path.name, names)
+        near = "" if close is None else f". Did you mean {os.fspath(path.parent / close)!r}?"
         raise FileNotFoundError(f"there is no file {os.fspath(path)!r}{near}")
     if not path.is_dir():
         require_file(path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, KermesWarning
 from ..measures._frame import Source, cells, require_column
@@ -55,7 +56,8 @@ def _rows(names: AnyArray, path: Path, column: str) -> dict[str, int]:
         key = str(name).removesuffix(".fcs").removesuffix(".FCS")
         if key in rows:
             raise InvalidFileError(
-                f"{str(path)!r} names {key!r} in rows {rows[key]} and {row} of the column {column!r}."
+                f"{str(path)!r} names {key!r} twice in the column {column!r}, in {row_number(rows[key])} and row {row}"
+                "; leave one of them out."
             )
         rows[key] = row
     return rows

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from .._checks import missing
+from .._checks import missing, row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
@@ -163,19 +163,19 @@ def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence
     where = f"{str(path)!r}: the column {name!r} has"
     if COMMA.fullmatch(stray[1].strip()):
         raise InvalidFileError(
-            f"{where} the number {stray[1]!r} with a decimal comma (row {stray[0]}); read the file with --decimal , "
-            "(decimal=','), or name the columns that are coordinates (--columns)."
+            f"{where} the number {stray[1]!r} with a decimal comma in {row_number(stray[0])}; read the file with "
+            "--decimal , (decimal=','), or name the columns that are coordinates (--columns)."
         )
     if numbers:
         raise InvalidFileError(
-            f"{where} the string {stray[1]!r} among its numbers (row {stray[0]}); correct the cell, or leave it empty "
-            "and use --drop-missing (drop_missing=True). If the column is no coordinate, name those that are: "
-            f"--columns {','.join(others) or '...'}."
+            f"{where} the string {stray[1]!r} among its numbers in {row_number(stray[0])}; correct the cell, or "
+            "leave it empty and use --drop-missing (drop_missing=True). If the column is no coordinate, name those "
+            f"that are: --columns {','.join(others) or '...'}."
         )
     if required:
         raise InvalidMeasureError(
-            f"the column {name!r} has type {source.schema[name]}, such as {stray[1]!r} in row {stray[0]}; coordinates "
-            "and weights must be numbers. Convert or encode it first."
+            f"the column {name!r} has type {source.schema[name]}, such as {stray[1]!r} in {row_number(stray[0])}; "
+            "coordinates and weights must be numbers. Convert or encode it first."
         )
 
 

@@ -88,7 +88,7 @@ class Difference:
 
     @property
     def p_value(self) -> float:
-        """Of the hypothesis that the groups differ nowhere."""
+        """Of the hypothesis that the groups differ at no point; ``coordinates.p_values`` ask along each alone."""
         return float(self.p_values.min())
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import positive
+from .._checks import positive, row_number
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
@@ -89,7 +89,7 @@ def from_points(points: FloatArray) -> Packed:
     """Pack the rows of a 2-D array as Dirac masses."""
     for bad in _not_finite(points)[:1]:
         raise InvalidMeasureError(
-            f"row {bad} of `X` contains NaN or infinity; coordinates must be finite. Drop or impute it."
+            f"{row_number(bad)} of `X` contains NaN or infinity; coordinates must be finite. Drop or impute it."
         )
     n = len(points)
     return Packed(np.array(points, dtype=np.float64, order="C"), np.ones(n), np.arange(n + 1))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import narwhals as nw
 import numpy as np
 
-from .._checks import missing
+from .._checks import guess, missing, row_number
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidMeasureError
 from ._build import pack
@@ -156,8 +155,8 @@ def groups(
         values, empty = piece[by]
         if empty.any():
             raise InvalidMeasureError(
-                f"row {row + int(empty.argmax())} has no value in the column {by!r}; every row must belong to a "
-                "measure. Drop such rows."
+                f"{row_number(row + int(empty.argmax()))} has no value in the column {by!r}; every row must belong to "
+                "a measure. Drop such rows."
             )
         codes.append(numbering.codes(values))
         for name, known in constants.items():
@@ -178,8 +177,8 @@ def _refuse_without_label(
     if lacking.any():
         bad = int(lacking.argmax())
         raise InvalidMeasureError(
-            f"measure {numbering.keys()[codes[bad]]!s} has no label in the column {name!r} (row {row + bad}); leave it "
-            "out or label it."
+            f"measure {numbering.keys()[codes[bad]]!s} has no label in the column {name!r}, {row_number(row + bad)}; "
+            "leave it out or label it."
         )
 
 
@@ -208,8 +207,8 @@ class Constant:
             before, now = map(_shown, (known[bad], None if empty[bad] else values[bad]))
             raise InvalidMeasureError(
                 f"measure {groups.keys()[codes[bad]]!s} has two values in the column {self._name!r}, {before} and "
-                f"{now} (row {row + bad}); it must be the same in all rows of a measure. Is {self._by!r} the right "
-                "column to group by?"
+                f"{now} in {row_number(row + bad)}; it must be the same in all rows of a measure. Is {self._by!r} the "
+                "right column to group by?"
             )
 
     def array(self) -> AnyArray:
@@ -251,8 +250,8 @@ def _blocks(
                 bad, place = np.argwhere(~finite)[0]
                 name = [*columns, weights][place]
                 raise InvalidMeasureError(
-                    f"measure {refuse[0][refuse[1][row + bad]]!s} has no finite number in the column {name!r} (row "
-                    f"{row + bad}); drop such rows with --drop-missing (drop_missing=True), or fill them in."
+                    f"measure {refuse[0][refuse[1][row + bad]]!s} has no finite number in the column {name!r}, "
+                    f"{row_number(row + bad)}; drop such rows with --drop-missing (drop_missing=True), or fill them in."
                 )
             kept = np.asarray(finite.all(axis=1))
             if complete is not None and not kept.all():
@@ -293,10 +292,7 @@ def require_column(schema: Mapping[str, Any], name: str) -> None:
     """Refuse a name that is none of the columns'; guess at the one that was meant."""
     if name in schema:
         return
-    by_lower_case = {column.lower(): column for column in schema}
-    close = [by_lower_case[match] for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)]
-    guess = f" Did you mean {close[0]!r}?" if close else ""
-    raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(schema)}.{guess}")
+    raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(schema)}.{guess(name, schema)}")
 
 
 def listed(schema: Mapping[str, Any]) -> str:

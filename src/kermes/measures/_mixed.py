@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._checks import row_number
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
@@ -137,5 +138,5 @@ def _numbers(column: Any, key: Key) -> FloatArray:
             f"the column {key!r} must hold numbers for its kernel; encode it first, as 0 and 1 or by a OneHotEncoder."
         ) from None
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
-        raise InvalidMeasureError(f"the column {key!r} has no finite number in row {row}; drop or impute it.")
+        raise InvalidMeasureError(f"the column {key!r} has no finite number in {row_number(row)}; drop or impute it.")
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from ._display import PALETTE, Display, across_and_up, pyplot
 
 __all__ = ["DifferenceDisplay"]
 
+#: Ratio of the ranges of two coordinates up to which a unit is as long across as up; beyond, units differ.
+LONGEST = 5.0
+
 
 @dataclass(eq=False, repr=False)
 class DifferenceDisplay(Display):
@@ -20,6 +24,8 @@ class DifferenceDisplay(Display):
     Parameters
     ----------
     difference : kermes.inspection.Difference
+    names : sequence of str, optional
+        Names of the coordinates; their numbers by default.
 
     Examples
     --------
@@ -30,6 +36,7 @@ class DifferenceDisplay(Display):
     """
 
     difference: Difference
+    names: Sequence[str] | None = None
 
     @classmethod
     def from_measures(cls, X: Any, y: Any, ax: Any = None, **options: Any) -> DifferenceDisplay:
@@ -120,13 +127,16 @@ class DifferenceDisplay(Display):
             ax.plot(places, found.scores[x], color=PALETTE[0], linewidth=1.5)
             ax.axhline(0.0, color="0.3", linewidth=0.8)
             ax.spines[["top", "right"]].set_visible(False)
-            ax.set(xlabel="coordinate 0", ylabel="witness function")
+            ax.set(xlabel=self._names()[0], ylabel="witness function")
             return
         ax = self._open(ax, 5.0, 4.2)
         places = across_and_up(found.points, False)
         ax.scatter(*places[order].T, c=colours[order], s=14, linewidths=0)
-        ax.set(xlabel="coordinate 0", ylabel="coordinate 1")
-        ax.set_aspect("equal", adjustable="datalim")
+        across, up = self._names()
+        ax.set(xlabel=across, ylabel=up)
+        reach = np.ptp(found.points, axis=0)
+        if reach.max() <= LONGEST * reach.min():
+            ax.set_aspect("equal", adjustable="datalim")
         self._scale(ax, scale, "witness function")
 
     def _coordinates(self, ax: Any) -> None:
@@ -139,10 +149,13 @@ class DifferenceDisplay(Display):
         for place, length, colour in zip(places, lengths, colours, strict=True):
             ax.barh(place, length, 0.7, color=colour, alpha=1.0 if length > 1 else 0.3)
         ax.axvline(1.0, color="0.3", linewidth=0.8, linestyle="--")
-        ax.set_yticks(places, [f"coordinate {j}" for j in range(len(places))])
+        ax.set_yticks(places, self._names())
         ax.tick_params(axis="y", length=0, labelsize=9)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.set_xlabel("distance of the groups over what chance reaches")
+
+    def _names(self) -> list[str]:
+        return list(self.names or [f"coordinate {j}" for j in range(self.difference.points.shape[1])])
 
     def _scale(self, ax: Any, scale: Any, name: str) -> None:
         first, second = self.difference.groups
