@@ -208,7 +208,7 @@ def test_a_string_among_numbers_is_an_error(run, folder, command):
     (folder / "typo.csv").write_text("g,x,y\na,1,2\na,2,1.2O\nb,3,4\n")
     output = {"distances": ["-o", "d.npy"], "gram": ["-o", "k.npy"], "convert": ["-o", "x.npz"]}.get(command, [])
     result = run(command, "typo.csv", "--by", "g", *output, code=2)
-    assert "'typo.csv': the column 'y' has the string '1.2O' among its numbers (row 1)" in result.err
+    assert "'typo.csv': the column 'y' has the string '1.2O' among its numbers in row 1 (counting from 0)" in result.err
     assert "--columns x" in result.err
 
 

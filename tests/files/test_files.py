@@ -103,7 +103,8 @@ def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,,3\nb,4,nan\nb,5,6\n")
     with pytest.raises(
-        InvalidMeasureError, match=r"measure a has no finite number in the column 'x' \(row 1\).*--drop-missing"
+        InvalidMeasureError,
+        match=r"measure a has no finite number in the column 'x', row 1 \(counting from 0\).*--drop-missing",
     ):
         files.read(path, by="g")
     data = files.read(path, by="g", drop_missing=True)
@@ -119,7 +120,7 @@ def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")
-    with pytest.raises(InvalidMeasureError, match=r"measure a has no label in the column 'y' \(row 1\)"):
+    with pytest.raises(InvalidMeasureError, match=r"measure a has no label in the column 'y', row 1 \(counting"):
         files.read(path, by="g", columns=["x"], label="y")
 
 
@@ -148,7 +149,7 @@ def test_every_row_belongs_to_a_measure(tmp_path, monkeypatch, load):
     monkeypatch.setattr(_text, "_by_pyarrow", load)
     path = tmp_path / "t.csv"
     path.write_text("g,x\na,1\n,4\n,5\n")
-    with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):
+    with pytest.raises(InvalidMeasureError, match=r"row 1 \(counting from 0\) has no value in the column 'g'"):
         files.read(path, by="g")
 
 

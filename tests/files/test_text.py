@@ -110,7 +110,9 @@ def test_metadata_of_measures(tmp_path, monkeypatch):
     back = files.read(tmp_path / "back.csv", by="g", columns=["x"], metadata=["age", "site"], label="label")
     assert back.metadata["site"].tolist() == ["", "s1", "s2"]
     path.write_text("g,x,age\nb,1,30\nb,2,\n")
-    with pytest.raises(InvalidMeasureError, match=r"two values in the column 'age', 30.* and nothing \(row 1\)"):
+    with pytest.raises(
+        InvalidMeasureError, match=r"two values in the column 'age', 30.* and nothing in row 1 \(counting"
+    ):
         files.read(path, by="g", columns=["x"], metadata=["age"])
 
 

@@ -228,5 +228,5 @@ def test_as_measures_refuses_the_rest(X, message):
     ],
 )
 def test_a_row_of_a_frame_without_a_name_is_refused(frame):
-    with pytest.raises(InvalidMeasureError, match="row 1 has no value in the column 'g'"):
+    with pytest.raises(InvalidMeasureError, match=r"row 1 \(counting from 0\) has no value in the column 'g'"):
         Measures.from_frame(frame, by="g", columns=["x"])
