@@ -77,9 +77,13 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("g;x\na;1,5\nb;2,5\n", {}, r"the number '1,5' with a decimal comma \(row 0\); read the file with --decimal ,"),
-        ("g;x\na;1\nb;2,5\n", {"columns": ["x"]}, r"the number '2,5' with a decimal comma \(row 1\)"),
-        ("g,x,y\na,1,2\nb,ND,3\n", {}, r"t\.csv': the column 'x' has the string 'ND' among its numbers \(row 1\)"),
+        (
+            "g;x\na;1,5\nb;2,5\n",
+            {},
+            r"the number '1,5' with a decimal comma in row 0 \(counting from 0\); read the file with --decimal ,",
+        ),
+        ("g;x\na;1\nb;2,5\n", {"columns": ["x"]}, r"the number '2,5' with a decimal comma in row 1 \(counting"),
+        ("g,x,y\na,1,2\nb,ND,3\n", {}, r"t\.csv': the column 'x' has the string 'ND' among its numbers in row 1"),
         ("g,x\na,low\nb,high\n", {"columns": ["x"]}, r"t\.csv: the column 'x' has type String, such as 'low' in row 0"),
         ("g,x\n", {}, r"t\.csv' has the names of 2 columns and no rows"),
         ("g,x\na,1\n", {"separator": "||"}, "`separator`.* must be one character"),

@@ -265,7 +265,10 @@ READING_OPTIONS = [
     click.option("--invert", is_flag=True, default=None, help="Images: dark ink on bright ground."),
     click.option("--atoms", type=click.IntRange(1), metavar="N", help="Draw at most N atoms of each measure."),
 ]
-LABEL = {"metavar": "COLUMN", "help": "The column (or array) of labels: the class, group or number of each measure."}
+LABEL: dict[str, Any] = {
+    "metavar": "COLUMN",
+    "help": "The column (or array) of labels: the class, group or number of each measure.",
+}
 #: In commands that compare groups, the older spelling is heard too.
 label_or_group = click.option("--label", "--group", cls=Renamed, **LABEL)
 LABEL_OPTIONS = [
@@ -356,7 +359,7 @@ def output(help: str, unwritten: str | None = None) -> Callable[[Function], Func
             return command(**options)
 
         path = click.Path(path_type=Path)
-        kind = {"cls": OutputOption, "unwritten": unwritten, "required": unwritten is not None}
+        kind: dict[str, Any] = {"cls": OutputOption, "unwritten": unwritten, "required": unwritten is not None}
         where = click.option("-o", "--output", type=path, callback=new_file, help=help, **kind)
         force = click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")
         return force(where(without_force))
