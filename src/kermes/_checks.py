@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def guess(value: Any, options: Iterable[str]) -> str:
 
 
 def nearest(value: Any, options: Iterable[str]) -> str | None:
-    """Return the option that ``value`` is a slip or the beginning of, upper and lower case alike; None if none is.
+    """Return the option that ``value`` is a slip or a part of, upper and lower case alike; None if none is.
 
     A slip has one letter wrong, missing, too many or changed with its neighbour for every four letters, at least one.
     """
@@ -85,7 +85,8 @@ def nearest(value: Any, options: Iterable[str]) -> str | None:
     if best is not None and slips[best] <= allowed:
         return best
     begun = [option for option in options if len(word) > 2 and option.lower().startswith(word)]
-    return begun[0] if len(begun) == 1 else None
+    longer = begun or [option for option in options if len(word) > 2 and word in option.lower()]
+    return longer[0] if len(longer) == 1 else None
 
 
 def _slips(a: str, b: str) -> int:
@@ -148,6 +149,38 @@ def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyAr
             f"`{name}` must hold labels of one kind, such as numbers or strings, that can be sorted."
         ) from None
     return distinct, codes.astype(np.int64)
+
+
+def require_order(X: Any, **given: Any) -> None:
+    """Refuse series and frames (or mappings to them) whose index names the samples of X, but not in their order.
+
+    What is given with X is taken by position. Indices that do not name samples, such as numbers of rows, say nothing.
+    """
+    own = _names(X)
+    for name, values in given.items() if own is not None else ():
+        for part in values.values() if isinstance(values, Mapping) else [values]:
+            index = _names(part)
+            if index is None or index == own:
+                continue
+            known, words = set(own) & set(index), any(key.strip("-.0123456789") for key in own)
+            if known == set(own) or (known and words and len(index) == len(own)):
+                i = next((i for i, pair in enumerate(zip(own, index, strict=False)) if pair[0] != pair[1]), len(own))
+                there = ", ".join("nothing" if i >= len(side) else side[i] for side in (own, index))
+                raise InvalidParameterError(
+                    f"`{name}` must be in the order of the measures, since it is taken by position; its index names "
+                    f"them in another order (at position {i}: {there}). Pass {name}.loc[X.keys], or {name}.to_numpy() if "
+                    "it is in order already."
+                )
+
+
+def _names(X: Any) -> list[str] | None:
+    """Return the names of samples: keys of measures, index of a series or frame; None if it has none but numbers."""
+    index = getattr(X, "index", None) if hasattr(X, "iloc") else getattr(X, "keys", None)
+    if index is None or callable(index):
+        return None
+    if type(index).__name__ == "RangeIndex" and index.name is None:
+        return None
+    return [str(key) for key in np.asarray(index).tolist()]
 
 
 def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:

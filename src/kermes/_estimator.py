@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from ._checks import require_order
 from ._frozen import HoldsFrozen
 from ._scales import median_distance
 from ._typing import AnyArray, FloatArray, IndexArray
@@ -66,6 +67,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         """Return checked targets of samples that scikit-learn does not check."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        require_order(samples, y=y)
         y = np.asarray(y) if several and np.ndim(y) == 2 else column_or_1d(y, warn=True)
         if numeric:
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.pipeline import make_pipeline
 
-from .._checks import choice, integer
+from .._checks import choice, integer, require_order
 from .._typing import AnyArray
 from ..engine import Engine
 from ..engine._engine import as_engine
@@ -125,6 +125,7 @@ def compare(
     measures = as_measures(X)
     if covariates is not None:
         measures = Measures(measures._packed)  # whose rows are those of the covariates
+    require_order(X, y=y, groups=groups, covariates=covariates)
     target, task = read_target(y, len(measures), task)
     seed = integer(random_state, "random_state", low=0)
     as_engine(engine)

@@ -10,7 +10,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import integer
+from .._checks import integer, require_order
 from .._estimator import MeasureEstimator
 from .._typing import FloatArray
 from ..engine import DEFAULT, pairwise
@@ -98,6 +98,7 @@ class CandidateModel(MeasureEstimator):
         if not isinstance(self.candidate, Candidate):
             raise InvalidParameterError(f"`candidate` must be a Candidate; got {self.candidate!r}.")
         measures = self._remember_dim(as_measures(X), reset=True)
+        require_order(X, y=y, groups=groups)
         y, self.task_ = read_target(y, len(measures), self.task)
         seed = integer(self.random_state, "random_state", low=0)
         engine, step = DEFAULT if self.engine is None else self.engine, self.candidate.preprocessing

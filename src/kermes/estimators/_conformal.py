@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, index
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._checks import integer, real
+from .._checks import integer, real, require_order
 from .._typing import AnyArray, FloatArray
 from ..exceptions import UnsuitableDataError
 from ._multiclass import code_words
@@ -105,6 +105,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
 
     def fit(self, X: Any, y: Any) -> ConformalRegressor:
         """Fit the estimator to all samples and to all but each fold."""
+        require_order(X, y=y)
         y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
         check_consistent_length(X, y)
         folds = KFold(self._number_of_folds(len(y), ""), shuffle=True, random_state=self.random_state)
@@ -181,6 +182,7 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
 
     def fit(self, X: Any, y: Any) -> ConformalClassifier:
         """Fit the estimator to all samples and to all but each fold."""
+        require_order(X, y=y)
         y = np.asarray(column_or_1d(y, warn=True))
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)

@@ -10,7 +10,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._checks import choice
+from .._checks import choice, require_order
 from .._estimator import MeasureEstimator
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
@@ -83,6 +83,7 @@ class MapPoints(TransformerMixin, MeasureEstimator):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         options = {"sample_weight": weights} if weighted else {}
         if y is not None:
+            require_order(X, y=y)
             check_consistent_length(measures, y)
             y = np.repeat(np.asarray(y), measures.sizes, axis=0)
         transformer = clone(self.transformer)

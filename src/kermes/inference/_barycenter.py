@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._checks import integer, positive
+from .._checks import integer, positive, require_order
 from .._typing import ArrayLike, FloatArray
 from ..divergences import (
     MMD,
@@ -151,6 +151,7 @@ def barycenter(
     divergence.check(measures)
     given = {"n_atoms": n_atoms, "support": support, "init": init, "max_iter": max_iter, "tol": tol}
     _refuse_options(divergence, measures.dim, {name for name, value in given.items() if value is not None})
+    require_order(X, weights=weights)
     w = _weights(weights, len(measures))
     problem = Problem(
         measures[w > 0] if (w == 0).any() else measures,

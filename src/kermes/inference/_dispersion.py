@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import require_order
 from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 from ._model import BATCH, basis, gower, indicators, ratio
@@ -76,6 +77,7 @@ def dispersion(
       calm: 1.068
       wild: 3.694
     """
+    require_order(X, groups=groups, blocks=blocks, units=units)
     columns = as_columns(groups, "groups")
     if len(columns) != 1:
         raise InvalidParameterError(f"`groups` must be one factor; got {', '.join(columns)}. Test one after the other.")

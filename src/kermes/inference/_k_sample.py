@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import choice, positive, real
+from .._checks import choice, positive, real, require_order
 from .._scales import median_distance
 from ..exceptions import InvalidParameterError
 from ._permanova import analysed
@@ -84,6 +84,7 @@ def k_sample(
     """
     choice(statistic, "statistic", ["energy", "mmd"])
     real(exponent, "exponent", low=0.0, high=2.0, open_low=True)
+    require_order(X, groups=groups, blocks=blocks, units=units)
     columns = as_columns(groups, "groups")
     if len(columns) != 1:
         raise InvalidParameterError(f"`groups` must be one factor; got {', '.join(columns)}. Test one after the other.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import as_labels, choice
+from .._checks import as_labels, choice, require_order
 from .._typing import ArrayLike, FloatArray
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._dispersion import dispersion
@@ -74,6 +74,7 @@ def pairwise_tests(
       b - c: statistic = 109.6, p = 0.0006
     """
     run: Any = TESTS[choice(test, "test", TESTS)]
+    require_order(X, groups=groups, blocks=blocks, units=units)
     D = distances_of(X, divergence, engine)
     levels, codes = as_labels(groups, "groups", len(D))
     labels = [None if given is None else as_labels(given, name, len(D))[1] for name, given in

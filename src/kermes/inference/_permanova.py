@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import choice
+from .._checks import choice, require_order
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, UnsuitableDataError
 from ._model import basis, gower, permutation_test
@@ -100,6 +100,7 @@ def permanova(
     PERMANOVA: statistic(1, 14) = 77.26, R^2 = 0.847, p = 0.0002 (9999 random permutations)
     """
     choice(sums, "sums", ["marginal", "sequential"])
+    require_order(X, groups=groups, covariates=covariates, blocks=blocks, units=units)
     study = read_study(
         X, divergence, as_columns(groups, "groups"), covariates=covariates, blocks=blocks, units=units, engine=engine
     )
@@ -162,6 +163,7 @@ def trend(
     >>> inference.trend(X, dose, divergences.Wasserstein(), random_state=0).p_value < 0.01
     True
     """
+    require_order(X, values=values, covariates=covariates, blocks=blocks, units=units)
     study = read_study(
         X,
         divergence,

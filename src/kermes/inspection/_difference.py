@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from .._checks import as_labels, integer, real
+from .._checks import as_labels, integer, real, require_order
 from .._scales import median_distance
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences._base import batches
@@ -181,6 +181,7 @@ def difference(
     (2, True)
     """
     measures = as_measures(X, "X")
+    require_order(X, y=y, blocks=blocks)
     groups, codes = as_labels(y, "y", len(measures))
     _check_groups(groups, codes)
     n_points = integer(n_points, "n_points", low=1)
