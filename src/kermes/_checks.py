@@ -168,8 +168,8 @@ def require_order(X: Any, **given: Any) -> None:
                 there = ", ".join("nothing" if i >= len(side) else side[i] for side in (own, index))
                 raise InvalidParameterError(
                     f"`{name}` must be in the order of the measures, since it is taken by position; its index names "
-                    f"them in another order (at position {i}: {there}). Pass {name}.loc[X.keys], or {name}.to_numpy() if "
-                    "it is in order already."
+                    f"them in another order (at position {i}: {there}). Pass {name}.loc[X.keys], or {name}.to_numpy() "
+                    "if it is in order already."
                 )
 
 
