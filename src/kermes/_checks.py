@@ -157,20 +157,25 @@ def require_order(X: Any, **given: Any) -> None:
     What is given with X is taken by position. Indices that do not name samples, such as numbers of rows, say nothing.
     """
     own = _names(X)
-    for name, values in given.items() if own is not None else ():
+    if own is None:
+        return
+    for name, values in given.items():
         for part in values.values() if isinstance(values, Mapping) else [values]:
             index = _names(part)
-            if index is None or index == own:
-                continue
-            known, words = set(own) & set(index), any(key.strip("-.0123456789") for key in own)
-            if known == set(own) or (known and words and len(index) == len(own)):
-                i = next((i for i, pair in enumerate(zip(own, index, strict=False)) if pair[0] != pair[1]), len(own))
-                there = ", ".join("nothing" if i >= len(side) else side[i] for side in (own, index))
+            if index is not None and _names_others(own, index):
+                i = next(i for i in range(len(index)) if own[i : i + 1] != index[i : i + 1])
+                there = ", ".join(side[i] if i < len(side) else "nothing" for side in (own, index))
                 raise InvalidParameterError(
                     f"`{name}` must be in the order of the measures, since it is taken by position; its index names "
                     f"them in another order (at position {i}: {there}). Pass {name}.loc[X.keys], or {name}.to_numpy() "
                     "if it is in order already."
                 )
+
+
+def _names_others(own: list[str], index: list[str]) -> bool:
+    """Whether an index is one of the samples, but not in their order; numbers may be equal by chance."""
+    known, words = set(own) & set(index), any(key.strip("-.0123456789") for key in own)
+    return index != own and (known == set(own) or (words and bool(known) and len(index) == len(own)))
 
 
 def _names(X: Any) -> list[str] | None:
