@@ -1,11 +1,13 @@
 """Guesses at what was meant, and what is given beside measures in another order."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from kermes import LSSVMClassifier, Measures, compare, divergences, inference, inspection
+from kermes import LSSVMClassifier, Measures, clustering, compare, divergences, inference, inspection, kernels, pairwise
 from kermes._checks import guess, nearest, require_order
 from kermes.estimators import ConformalClassifier, MapPoints
 from kermes.exceptions import InvalidParameterError
@@ -17,6 +19,7 @@ X = Measures.from_frame(
 )
 Y = pd.Series(np.arange(12) % 2, index=KEYS)
 OTHER = Y.sort_index()  # p0, p1, p10, ...
+SLICED = divergences.SlicedWasserstein()
 
 
 @pytest.mark.parametrize(
@@ -82,3 +85,25 @@ def test_indices_that_say_nothing_or_the_same_are_taken():
     with pytest.raises(InvalidParameterError, match="position 0: 2, 0"):
         require_order(shuffled, y=pd.DataFrame({"who": [0, 1, 2], "y": 1}).set_index("who")["y"])
     require_order(shuffled, y=pd.Series([0, 1, 2], index=[10, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("use", "remedy"),
+    [
+        (lambda: inference.barycenter(X, SLICED), "Write barycenter(X, divergence=...)"),
+        (lambda: clustering.KMeans(2).fit(X), "The divergence comes first: KMeans(divergence, 2)"),
+        (lambda: clustering.KMedoids(2).fit(X), "KMedoids(divergence, 2)"),
+        (lambda: pairwise(SLICED, X), "Write pairwise(X, divergence=...)"),
+        (lambda: pairwise(X, divergence=kernels.Exponential(SLICED)), "kernel(X)"),
+        (lambda: inference.permanova(X, SLICED, Y), "The order of the arguments is measures, groups, divergence"),
+        (lambda: inference.k_sample(Y.to_numpy(), X), "got Measures"),
+        (lambda: inference.trend(X, SLICED), "a number for each measure; got SlicedWasserstein"),
+        (lambda: inference.two_sample(X[0], SLICED), "Write two_sample(mu, nu, divergence)"),
+        (lambda: LSSVMClassifier(2).fit(X, Y), "The kernel comes first; name what 2 is for"),
+        (lambda: LSSVMClassifier(SLICED).fit(X, Y), "Write kernels.Exponential(SlicedWasserstein("),
+        (lambda: compare(X, Y, candidates=SLICED), "Write Candidate('name', divergence)"),
+    ],
+)
+def test_arguments_in_another_order_are_explained(use, remedy):
+    with pytest.raises(InvalidParameterError, match=re.escape(remedy)):
+        use()

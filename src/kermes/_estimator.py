@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,6 +49,8 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             return default_divergence()
         if isinstance(given, Divergence) or (isinstance(given, str) and repr(given) in others):
             return given
+        if isinstance(given, numbers.Integral) and "n_clusters" in self.get_params(deep=False):
+            remedy = f" The divergence comes first: {type(self).__name__}(divergence, {given})."
         raise InvalidParameterError(
             f"`divergence` must be a divergence such as divergences.Wasserstein(p=2), {others}; got {given!r}.{remedy}"
         )
@@ -154,9 +157,14 @@ class KernelEstimator(MeasureEstimator):
     def _check_kernel(self) -> None:
         if self.kernel is None or self.kernel == "precomputed" or takes_measures(self.kernel):
             return
+        remedy = ""
+        if isinstance(self.kernel, Divergence):
+            remedy = f" Write kernels.Exponential({self.kernel!r})."
+        elif isinstance(self.kernel, numbers.Real):
+            remedy = f" The kernel comes first; name what {self.kernel!r} is for."
         raise InvalidParameterError(
             f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
-            f"got {self.kernel!r}."
+            f"got {self.kernel!r}.{remedy}"
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -160,11 +160,12 @@ def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, pre
         choice(candidates, "candidates", ["auto"])
         listed = auto_candidates(preprocess(preprocessing, X, y)[1], task, seed)
     else:
-        listed = [candidates] if isinstance(candidates, Candidate) else list(candidates)
+        listed = list(candidates) if isinstance(candidates, Iterable) else [candidates]
     strangers = [item for item in listed if not isinstance(item, Candidate)]
     if strangers or not listed:
         got = repr(strangers[0]) if strangers else "none"
-        raise InvalidParameterError(f"`candidates` must be 'auto' or a list of Candidate; got {got}.")
+        remedy = "" if not strangers else " Write Candidate('name', divergence), or Candidate('name', kernel=...)."
+        raise InvalidParameterError(f"`candidates` must be 'auto' or a list of Candidate; got {got}.{remedy}")
     if preprocessing is None:
         return listed
     steps: dict[int, Any] = {}  # candidates that share a step go on sharing it

@@ -31,8 +31,11 @@ def require_divergence(divergence: Any) -> Divergence:
     """Return a divergence, and refuse what is none."""
     if isinstance(divergence, Divergence):
         return divergence
+    remedy = (
+        " A kernel gives its matrix when it is called: kernel(X)." if hasattr(divergence, "hyperparameters") else ""
+    )
     raise InvalidParameterError(
-        f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}."
+        f"`divergence` must be a divergence object such as divergences.Wasserstein(p=2); got {divergence!r}.{remedy}"
     )
 
 

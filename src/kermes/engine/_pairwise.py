@@ -67,8 +67,9 @@ def pairwise(
     array([[0., 1.],
            [1., 0.]])
     """
-    if isinstance(Y, Divergence):
-        raise InvalidParameterError(f"`Y` must be measures; got {Y!r}. Write pairwise(X, divergence=...).")
+    for name, given in (("X", X), ("Y", Y)):
+        if isinstance(given, Divergence):
+            raise InvalidParameterError(f"`{name}` must be measures; got {given!r}. Write pairwise(X, divergence=...).")
     engine = as_engine(engine)
     divergence = require_divergence(divergence)
     left = as_measures(X, "X")

@@ -151,6 +151,8 @@ def barycenter(
     divergence.check(measures)
     given = {"n_atoms": n_atoms, "support": support, "init": init, "max_iter": max_iter, "tol": tol}
     _refuse_options(divergence, measures.dim, {name for name, value in given.items() if value is not None})
+    if isinstance(weights, Divergence):
+        raise InvalidParameterError(f"`weights` must be numbers; got {weights!r}. Write barycenter(X, divergence=...).")
     require_order(X, weights=weights)
     w = _weights(weights, len(measures))
     problem = Problem(

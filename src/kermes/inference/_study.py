@@ -134,6 +134,11 @@ def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = 
     """
     if values is None:
         return {}
+    if isinstance(values, (Divergence, Measures)):
+        raise InvalidParameterError(
+            f"`{name}` must hold a label for each measure; got {type(values).__name__}. The order of the arguments is "
+            "measures, groups, divergence."
+        )
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         names = list(values) if isinstance(values, Mapping) else list(values.columns)
         if not names:
@@ -155,7 +160,8 @@ def as_number(values: Any, name: str, n: int | None = None) -> Column:
     try:
         x = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"`{name}` must hold numbers; got {np.asarray(values).ravel()[:1]!r}.") from None
+        got = type(values).__name__ if np.ndim(values) == 0 else repr(np.asarray(values).ravel()[0])
+        raise InvalidParameterError(f"`{name}` must hold a number for each measure; got {got}.") from None
     if x.ndim != 1 or not len(x) or (n is not None and len(x) != n):
         raise InvalidParameterError(f"`{name}` must hold one number per measure; got shape {x.shape}.")
     if not np.isfinite(x).all():

@@ -121,6 +121,10 @@ def two_sample(
 
 def _atoms(cloud: Any, name: str, counts: bool) -> FloatArray:
     """Return the draws (n, d) of a cloud; refuse weights that say nothing about draws."""
+    if isinstance(cloud, Divergence):
+        raise InvalidParameterError(
+            f"`{name}` must be a cloud; got {type(cloud).__name__}. Write two_sample(mu, nu, divergence)."
+        )
     if isinstance(cloud, Measures):
         if len(cloud) != 1:
             raise InvalidParameterError(
