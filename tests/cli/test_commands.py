@@ -568,3 +568,17 @@ def test_commands_without_a_model_hint_at_different_units(run, folder, command):
     reading = ["units.csv", "--by", "g", "--columns", "x,y", *options]
     assert "Hint: The coordinates have very different standard deviations" in run(name, *reading).err
     assert "Hint" not in run(name, *reading, "--no-standardize", *(["--force"] if "-o" in options else [])).err
+
+
+def test_new_data_are_matched_with_the_model_by_the_names_of_coordinates(run, folder):
+    run("fit", "cells.csv", *SICK, "-o", "m.kermes", "-k", "sliced:length_scale=1")
+    wanted = run("predict", "m.kermes", "new.csv").out
+    rows = [line.split(",") for line in folder.joinpath("new.csv").read_text().splitlines()]
+    folder.joinpath("swapped.csv").write_text("".join(f"{cd8},{name},{cd4}\n" for name, cd4, cd8 in rows))
+    assert run("predict", "m.kermes", "swapped.csv").out == wanted
+    for order, code in (("cd4,cd8", 0), ("cd8,cd4", 2)):
+        run("convert", "new.csv", "--by", "patient", "--columns", order, "-o", "new.npz", "--force")
+        result = run("predict", "m.kermes", "new.npz", code=code)
+    assert "'new.npz' has the coordinates cd8, cd4, the model was fitted with cd4, cd8, in this order" in result.err
+    Measures.load("new.npz").save("bare.npz")
+    assert "they are taken for cd4, cd8" in run("predict", "m.kermes", "bare.npz").err

@@ -49,7 +49,7 @@ TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
             ["test", "cells.csv", *TABLE, "--label", "sick", "--blocks", "age"],
             "the blocks leave no permutation: sick is",
         ),
-        (["test", "cells.csv", *TABLE, "--label", "sick", "--trend"], "`values` must hold numbers"),
+        (["test", "cells.csv", *TABLE, "--label", "sick", "--trend"], "`values` must hold a number for each measure"),
         (["test", "cells.csv", *TABLE, "--label", "sick", "--trend", "--pairwise"], "--trend has no groups"),
         (["test", "cells.csv", *TABLE, "--label", "sick", "--blocks", "sit"], "'sit'"),
         (["convert", "cells.csv", *TABLE, "-o", "x.mat"], "must end in .npz, .csv, .parquet"),

@@ -174,7 +174,7 @@ def test_trend_is_regression():
     [
         ([1.0] * 12, "a constant explains nothing"),
         ([1.0] * 11 + [np.nan], "that of measure 11 is nan"),
-        (["x"] * 12, "must hold numbers"),
+        (["x"] * 12, "must hold a number for each"),
         ([1.0, 2.0], "must hold 12 values"),
         ([[1.0, 2.0]], "one number per measure"),
     ],

@@ -28,6 +28,12 @@ from ._options import (
 )
 from ._output import print_json, print_plan, printable, say
 
+#: What is said before a comparison within a budget.
+BUDGET = (
+    "The budget is for the kernels: baselines always run, a fold or a compilation that was begun is finished, and the "
+    "last fit and the report come after it."
+)
+
 
 @command(
     "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
@@ -38,7 +44,12 @@ from ._output import print_json, print_plan, printable, say
 @reads()
 @click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
 @task_option
-@click.option("--budget", metavar="TIME", help="Leave out what takes longer: 30s, 5min, 1h.")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="For the kernels: leave out what takes longer than 30s, 5min, 1h. Reading, baselines, code compiled at first "
+    "use, the last fit and the report come on top.",
+)
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
 @units_option
 @click.option(
@@ -73,14 +84,18 @@ def compare(
     from .. import _persistence
     from .. import compare as run
     from .._dry_run import is_dry
+    from .._quantities import as_seconds, duration
     from ..comparison import ComparisonInterrupted
     from ..comparison._plan import plan
+    from ..core.jit import compilation
     from ._candidates import candidate
 
     if output is not None:
         _persistence.require()
         if html is not None and html.resolve() == output.resolve():
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
+    if budget is not None:
+        as_seconds(budget, "budget")  # before the data are read
     further = covariates or ()
     found = read_with(reading, data, units=() if units is None else (units,), covariates=further)
     labels, task = labels_of(found, task)
@@ -91,14 +106,19 @@ def compare(
     if is_dry():
         print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler), as_json)
         return
+    if budget is not None:
+        say(BUDGET)
     try:
-        result = run(
-            X, labels, task, candidates, cv, budget, seed,
-            groups=units_of(found, units), preprocessing=scaler, covariates=covariates_of(found, further),
-        )  # fmt: skip
+        with compilation() as compiling:
+            result = run(
+                X, labels, task, candidates, cv, budget, seed,
+                groups=units_of(found, units), preprocessing=scaler, covariates=covariates_of(found, further),
+            )  # fmt: skip
     except ComparisonInterrupted as interruption:
         click.echo(interruption.comparison)  # what was finished
         raise
+    if budget is not None and sum(compiling) > 1.0:
+        say(f"Compiling took {duration(sum(compiling))}, this time only; kermes warmup does it ahead.")
     if as_json:
         print_json({"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output})
     else:

@@ -18,7 +18,7 @@ STANDARDIZE = "The coordinates have very different standard deviations: --standa
 
 def say_hints(data: Any, reading: Any) -> None:
     """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
-    if data.columns and reading.columns is None:
+    if data.columns and reading.columns is None and data.kind != "measures":
         say(f"Coordinates: {', '.join(name or repr(name) for name in data.columns)} (choose others with --columns)")
         constant = [name or repr(name) for name in constant_columns(data)]
         if constant:

@@ -54,6 +54,7 @@ def predict(
     _refuse_other_reading(reading, file.notes, data)
     found = reading.read(data)
     _refuse_other_kind(found.kind, file.notes, data)
+    _refuse_other_columns(found, file.notes, data)
     results = _covered(file.model, found.measures, interval) | _predictions(file.model, found.measures, proba, std)
     refuse_name(found.by, results)
     columns = {found.by: found.keys} | results
@@ -85,6 +86,19 @@ def _refuse_other_reading(reading: Reading, notes: dict[str, Any], data: Path) -
             f"`columns` (--columns) are {', '.join(reading.columns)}, the model was fitted with {', '.join(known)}, in "
             "this order. Leave --columns out, or rename the columns of the file."
         )
+
+
+def _refuse_other_columns(found: Any, notes: dict[str, Any], data: Path) -> None:
+    """Refuse saved measures whose coordinates are not those of the model; tables are read by the names of the model."""
+    known = tuple(notes.get("reading", {}).get("columns") or ())
+    if known and found.columns and tuple(found.columns) != known:
+        raise InvalidParameterError(
+            f"{data.name!r} has the coordinates {', '.join(found.columns)}, the model was fitted with "
+            f"{', '.join(known)}, in this order. Predict from the table, or convert it with --columns "
+            f"{','.join(known)}."
+        )
+    if known and found.kind == "measures" and not found.columns:
+        say(f"{data.name} has no names of coordinates: they are taken for {', '.join(known)}, in this order.")
 
 
 def _refuse_other_kind(kind: str, notes: dict[str, Any], data: Path) -> None:

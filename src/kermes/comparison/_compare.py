@@ -62,7 +62,8 @@ def compare(
     budget : float or str, optional
         Seconds, or a string such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed,
         by a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
-        skipped, and one that is still running at the end stops after its fold.
+        skipped, and one that is still running at the end stops after its fold. Baselines without distances always run;
+        compilation at first use and the fit of the best candidate to all of X come on top.
     random_state : int
         Seed of folds, slices and learners.
     engine : Engine, optional

@@ -37,7 +37,13 @@ def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Me
         X, kind = as_measures(_pick_images(arrays, path)), "images"
     if labels is not None and labels.shape != (len(X),):
         raise InvalidFileError(f"{str(path)!r} has labels of shape {labels.shape} for {len(X)} measures.")
-    return Data(X, labels, kind=kind)
+    return Data(X, labels, columns=_columns(arrays.get("columns"), X.dim) if kind == "measures" else (), kind=kind)
+
+
+def _columns(names: AnyArray | None, dim: int) -> tuple[str, ...]:
+    """Return the names of the coordinates that :func:`write_npz` kept, if there are."""
+    known = names is not None and names.dtype.kind == "U" and names.shape == (dim,)
+    return tuple(names.tolist()) if known and names is not None else ()
 
 
 def read_array(path: Path) -> AnyArray:
@@ -65,11 +71,13 @@ def read_labels(path: Path) -> AnyArray:
 
 
 def write_npz(data: Data, path: Path) -> None:
-    """Write the measures as ``Measures.save`` does, and the labels beside them."""
+    """Write the measures as ``Measures.save`` does, and beside them the labels and the names of the coordinates."""
     data.measures.save(path)
-    if data.labels is not None:
-        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("labels.npy", "w") as file:
-            np.lib.format.write_array(file, data.labels, allow_pickle=False)
+    beside = {} if data.labels is None else {"labels": data.labels}
+    beside |= {"columns": np.array(data.columns)} if data.columns else {}
+    for name, values in beside.items():
+        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open(f"{name}.npy", "w") as file:
+            np.lib.format.write_array(file, values, allow_pickle=False)
 
 
 def stack(images: AnyArray, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Measures:
