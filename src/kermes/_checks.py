@@ -74,12 +74,13 @@ def guess(value: Any, options: Iterable[str]) -> str:
 def nearest(value: Any, options: Iterable[str]) -> str | None:
     """Return the option that ``value`` is a slip or a part of, upper and lower case alike; None if none is.
 
-    A slip has one letter wrong, missing, too many or changed with its neighbour for every three letters, at least one.
+    A slip is a letter that is wrong, missing, too many or changed with its neighbour; two of them are near from six
+    letters on, three from fifteen.
     """
     if not isinstance(value, str) or len(value) < 2:
         return None
     word, options = value.lower(), [str(option) for option in options]
-    allowed = max(1, len(word) // 3)
+    allowed = 1 + (len(word) >= 6) + (len(word) >= 15)
     slips = {o: _slips(word, o.lower()) for o in options if abs(len(o) - len(word)) <= allowed}
     best = min(slips, key=lambda option: slips[option], default=None)
     if best is not None and slips[best] <= allowed:

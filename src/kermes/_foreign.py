@@ -44,13 +44,17 @@ def decoding(path: str | PathLike[str], what: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             raise
         reason = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
-        raise InvalidFileError(f"{os.fspath(path)!r} is not {what}, or it is damaged ({reason}).") from error
+        raise InvalidFileError(
+            f"{os.fspath(path)!r} is not {what}, or it is damaged ({reason}). Is its ending right? Then write it anew."
+        ) from error
 
 
 def require_file(path: str | PathLike[str]) -> None:
     """Refuse pipes and devices, which may block or never end."""
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise InvalidFileError(f"{os.fspath(path)!r} is not a regular file; write its content to one first.")
+        raise InvalidFileError(
+            f"{os.fspath(path)!r} is not a regular file; write its content to one first, or pipe a table in as '-'."
+        )
 
 
 def require_room(path: str | PathLike[str], size: int) -> None:

@@ -165,6 +165,7 @@ def read(
     source = Path(path)
     if source != Path("-"):
         _require_there(source)
+    _require_known(source)
     known = kind(source)
     options: dict[str, Any] = dict(  # noqa: C408
         by=by, columns=columns, weights=weights, drop_missing=drop_missing, use=use, arcsinh=arcsinh,
@@ -227,9 +228,7 @@ def _read(source: Path, known: str, given: dict[str, Any]) -> Data:
         return _arrays.read_folder(source, as_measures)
     if ending == ".npz":
         return _arrays.read_npz(source, label, as_measures)
-    if ending == ".npy" or ending in IDX:
-        return Data(as_measures(_arrays.read_array(source)), kind="images")
-    raise InvalidFileError(f"{source.name!r} has an unknown file extension; give {KINDS}.")
+    return Data(as_measures(_arrays.read_array(source)), kind="images")
 
 
 def kind(path: str | os.PathLike[str]) -> str:
@@ -290,6 +289,15 @@ def _require_there(path: Path) -> None:
         raise FileNotFoundError(f"there is no file {os.fspath(path)!r}{near}")
     if not path.is_dir():
         require_file(path)
+
+
+def _require_known(path: Path) -> None:
+    """Refuse a file or folder of no kind that can be read, before options are held against its kind."""
+    if path.is_dir():
+        if kind(path) == "images" and not any(path.glob("*.*")) and not any(path.glob("*/*.*")):
+            raise InvalidFileError(f"the folder {os.fspath(path)!r} has no files of data; give {KINDS}.")
+    elif not _ending(path) and path != Path("-"):
+        raise InvalidFileError(f"{path.name!r} has an ending that says no kind of data; give {KINDS}.")
 
 
 def _refuse(options: dict[str, Any], path: Path, known: str) -> None:
