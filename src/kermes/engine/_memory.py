@@ -77,7 +77,9 @@ class MemoryKeeper:
     def nbytes_with(self, left: IndexArray, right: IndexArray) -> int:
         """Memory that would be in use with these rows."""
         sides = (np.concatenate([left, right]),) * 2 if self.symmetric else (left, right)
-        n, m = (used + len(self._new(rows, k)) for k, (used, rows) in enumerate(zip(self._used, sides, strict=True)))
+        n, m = self._grown(
+            [used + len(self._new(rows, k)) for k, (used, rows) in enumerate(zip(self._used, sides, strict=True))]
+        )
         return self.pair_bytes * n * m
 
     def slots(self, left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -132,15 +134,17 @@ class MemoryKeeper:
             self._used[side] += len(new)
             self._complete = False
 
+    def _grown(self, used: list[int]) -> list[int]:
+        """Return the shape of arrays for so many rows: if larger than now, by a quarter at least."""
+        shape = self.arrays["values"].shape
+        return [max(n, size + size // 4) if n > size else size for n, size in zip(used, shape, strict=True)]
+
     def _grow(self) -> None:
-        """Enlarge the arrays if needed; by a quarter at least once they hold something."""
+        """Enlarge the arrays if needed."""
         n, m = self.arrays["values"].shape
         if self._used[0] <= n and self._used[1] <= m:
             return
-        grown = [
-            max(used, size + size // 4) if used > size else size for used, size in zip(self._used, (n, m), strict=True)
-        ]
-        arrays = self._allocate(grown[0], grown[1])
+        arrays = self._allocate(*self._grown(self._used))
         arrays["status"][:] = PENDING
         for name, array in self.arrays.items():
             arrays[name][:n, :m] = array
@@ -171,6 +175,8 @@ class Memo:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._keepers: OrderedDict[Hashable, MemoryKeeper] = OrderedDict()
+        self._sizes: dict[Hashable, int] = {}
+        self._total = 0  # of the sizes: thousands of small tables are not counted again at every call
         self._lock = threading.Lock()
         _memos.add(self)
 
@@ -189,16 +195,20 @@ class Memo:
             keeper.temporary = False
             self._keepers[key] = keeper
             self._keepers.move_to_end(key)
-            others = self.nbytes - keeper.nbytes
-            while others + need > self.limit and len(self._keepers) > 1:
-                _, dropped = self._keepers.popitem(last=False)
-                others -= dropped.nbytes
+            size = max(need, keeper.nbytes)
+            self._total += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+            while self._total > self.limit and len(self._keepers) > 1:
+                dropped, _ = self._keepers.popitem(last=False)
+                self._total -= self._sizes.pop(dropped)
             return keeper
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._keepers.clear()
+            self._sizes.clear()
+            self._total = 0
 
 
 _memos: WeakSet[Memo] = WeakSet()
@@ -213,6 +223,7 @@ def _after_fork() -> None:
                 keeper._lock.release()
             else:
                 del memo._keepers[key]
+                memo._total -= memo._sizes.pop(key)
     for owner, name in ((Packed, "fingerprint"), (Measures, "_packed"), (Measures, "is_uniform")):
         if hasattr(vars(owner)[name], "lock"):  # of cached properties, up to Python 3.11
             vars(owner)[name].lock = threading.RLock()
