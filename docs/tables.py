@@ -2,7 +2,8 @@
 
 The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE``
 without its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks
---record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row.
+--record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row; the fragments in
+``changelog.d`` give ``papers/tables/unreleased.md``.
 """
 
 import json
@@ -28,7 +29,15 @@ def write_tables():
         [row["work"], row["peer"], row["ours"], row["theirs"], row["figure"], row["asked"], day, f"`{name}`"]
         for name, (day, row) in newest().items()
     ]
-    (TABLES / "benchmarks.md").write_text(_markdown(header, rows) + "\n")
+    (TABLES / "benchmarks.md").write_text((_markdown(header, rows) if rows else "No run has been recorded.") + "\n")
+    (TABLES / "unreleased.md").write_text(unreleased())
+
+
+def unreleased():
+    """Return the fragments of the changelog that no release has collected yet."""
+    fragments = sorted(path for path in (HERE.parent / "changelog.d").glob("*.md") if path.name != "README.md")
+    text = "\n".join(path.read_text().rstrip() for path in fragments) + "\n"
+    return text.replace("](docs/", "](")  # links as seen from this folder
 
 
 def newest():

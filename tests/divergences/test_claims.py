@@ -12,7 +12,7 @@ from kermes.divergences import Divergence
 
 ROWS = divergences.claims()
 COUNTEREXAMPLES = json.loads((Path(__file__).parent / "counterexamples.json").read_text())
-PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "claims.md"
 ENGINE = Engine("serial", memo=False)
 
 
@@ -110,7 +110,7 @@ def test_every_divergence_is_in_the_table():
 
 
 def test_the_page_shows_the_table():
-    assert divergences.claims_markdown() in PAGE.read_text(), "put divergences.claims_markdown() in docs/claims.md"
+    assert divergences.claims_markdown() in PAGE.read_text(), "put divergences.claims_markdown() in docs/guide/claims.md"
 
 
 def test_every_divergence_states_its_accuracy():
