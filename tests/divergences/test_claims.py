@@ -110,7 +110,7 @@ def test_every_divergence_is_in_the_table():
 
 
 def test_the_page_shows_the_table():
-    assert divergences.claims_markdown() in PAGE.read_text(), "put divergences.claims_markdown() in docs/guide/claims.md"
+    assert divergences.claims_markdown() in PAGE.read_text(), "write it into docs/guide/claims.md"
 
 
 def test_every_divergence_states_its_accuracy():
