@@ -6,6 +6,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from pages import Shown, mathjax, show_defaults, show_factories
 from tables import write_tables
 
 project = "kermes"
@@ -29,12 +30,17 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "doc_module": ("kermes",),
+    "backreferences_dir": "gallery/backreferences",  # examples are listed on the pages of what they use
+    "reference_url": {"kermes": None},
     "capture_repr": (),  # what a script prints, not what its last line returns
     "plot_gallery": os.environ.get("KERMES_GALLERY", "1") == "1",  # 0: build the pages without running the scripts
 }
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+templates_path = ["_templates"]
 autosummary_generate = True
+autosummary_context = {"shown": Shown()}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 exclude_patterns = ["_build", "papers/tables"]
@@ -44,14 +50,20 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "show_prev_next": False,
 }
-html_static_path = ["_static"]
+html_context = {"default_mode": "auto"}
+html_static_path = ["_static", str(mathjax())]
+html_css_files = ["kermes.css"]
+html_favicon = "_static/favicon.svg"
+mathjax_path = "tex-svg.js"
 html_show_sourcelink = False
 html_title = "kermes"
 
 
 def setup(app):
-    """Write the tables of the paper pages before the pages are read."""
+    """Write the tables of the paper pages before the pages are read; complete signatures and docstrings."""
     write_tables()
+    app.connect("autodoc-process-signature", show_factories)
+    app.connect("autodoc-process-docstring", show_defaults, priority=100)  # before numpydoc
