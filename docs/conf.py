@@ -34,7 +34,8 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",  # examples are listed on the pages of what they use
     "reference_url": {"kermes": None},
     "capture_repr": (),  # what a script prints, not what its last line returns
-    "plot_gallery": os.environ.get("KERMES_GALLERY", "1") == "1",  # 0: build the pages without running the scripts
+    # KERMES_GALLERY=0 builds the pages without running the scripts.
+    "plot_gallery": os.environ.get("KERMES_GALLERY", "1") == "1",
 }
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -42,6 +43,7 @@ templates_path = ["_templates"]
 autosummary_generate = True
 autosummary_context = {"shown": Shown()}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 exclude_patterns = ["_build", "papers/tables"]
 # Methods inherited from scikit-learn refer to labels of its own documentation.
@@ -66,4 +68,5 @@ def setup(app):
     """Write the tables of the paper pages before the pages are read; complete signatures and docstrings."""
     write_tables()
     app.connect("autodoc-process-signature", show_factories)
-    app.connect("autodoc-process-docstring", show_defaults, priority=100)  # before numpydoc
+    # Before numpydoc, which has the priority 500.
+    app.connect("autodoc-process-docstring", show_defaults, priority=100)

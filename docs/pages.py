@@ -37,9 +37,20 @@ def members(fullname):
     from kermes.divergences import Divergence, Jensen, JensenRoute, Route
 
     contract = set()
-    if issubclass(cls, Route | Divergence) and cls not in (Divergence, Jensen, JensenRoute, Route):
-        contract = {n for base in (Divergence, Jensen, Route) for n in vars(base)} - {"claims"}
-    fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    if issubclass(cls, Route | Divergence) and cls not in (
+        Divergence,
+        Jensen,
+        JensenRoute,
+        Route,
+    ):
+        contract = {n for base in (Divergence, Jensen, Route) for n in vars(base)} - {
+            "claims"
+        }
+    fields = (
+        {field.name for field in dataclasses.fields(cls)}
+        if dataclasses.is_dataclass(cls)
+        else set()
+    )
     found = Members([], [], [])
     for member in sorted(dir(cls)):
         if member.startswith("_") or member in contract | fields:
@@ -63,12 +74,19 @@ def shown_default(cls, name, parameter):
         for field in dataclasses.fields(cls):
             if field.name == name and field.default_factory is not dataclasses.MISSING:
                 return repr(field.default_factory())
-    return None if parameter.default is inspect.Parameter.empty else repr(parameter.default)
+    return (
+        None
+        if parameter.default is inspect.Parameter.empty
+        else repr(parameter.default)
+    )
 
 
 def _parameters(thing):
     try:
-        return {name: shown_default(thing, name, p) for name, p in inspect.signature(thing).parameters.items()}
+        return {
+            name: shown_default(thing, name, p)
+            for name, p in inspect.signature(thing).parameters.items()
+        }
     except (TypeError, ValueError):
         return {}
 
@@ -78,7 +96,9 @@ def show_factories(app, what, name, thing, options, signature, returns):
     if not signature or "<factory>" not in signature:
         return None
     for parameter, default in _parameters(thing).items():
-        signature = signature.replace(f"{parameter}=<factory>", f"{parameter}={default}")
+        signature = signature.replace(
+            f"{parameter}=<factory>", f"{parameter}={default}"
+        )
     return signature, returns
 
 

@@ -22,20 +22,47 @@ def write_tables():
         key, size = folder.name.split("-")
         paper = import_module(f"kermes.papers.{key}.run").PAPER
         summary = json.loads((folder / "summary.json").read_text())
-        tables = [_markdown(table.header, table.rows, table.title) for table in paper.tables(size, summary)]
+        tables = [
+            _markdown(table.header, table.rows, table.title)
+            for table in paper.tables(size, summary)
+        ]
         (TABLES / f"{folder.name}.md").write_text("\n\n".join(tables) + "\n")
-    header = ["work", "against", "kermes", "the other", "figure", "asked", "measured", "name"]
+    header = [
+        "work",
+        "against",
+        "kermes",
+        "the other",
+        "figure",
+        "asked",
+        "measured",
+        "name",
+    ]
     rows = [
-        [row["work"], row["peer"], row["ours"], row["theirs"], row["figure"], row["asked"], day, f"`{name}`"]
+        [
+            row["work"],
+            row["peer"],
+            row["ours"],
+            row["theirs"],
+            row["figure"],
+            row["asked"],
+            day,
+            f"`{name}`",
+        ]
         for name, (day, row) in newest().items()
     ]
-    (TABLES / "benchmarks.md").write_text((_markdown(header, rows) if rows else "No run has been recorded.") + "\n")
+    (TABLES / "benchmarks.md").write_text(
+        (_markdown(header, rows) if rows else "No run has been recorded.") + "\n"
+    )
     (TABLES / "unreleased.md").write_text(unreleased())
 
 
 def unreleased():
     """Return the fragments of the changelog that no release has collected yet."""
-    fragments = sorted(path for path in (HERE.parent / "changelog.d").glob("*.md") if path.name != "README.md")
+    fragments = sorted(
+        path
+        for path in (HERE.parent / "changelog.d").glob("*.md")
+        if path.name != "README.md"
+    )
     text = "\n".join(path.read_text().rstrip() for path in fragments) + "\n"
     return text.replace("](docs/", "](")  # links as seen from this folder
 
@@ -51,7 +78,9 @@ def newest():
 
 def _markdown(header, rows, title=""):
     lines = [header, ["---"] * len(header), *rows]
-    return f"{title}\n\n".lstrip() + "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return f"{title}\n\n".lstrip() + "\n".join(
+        "| " + " | ".join(cells) + " |" for cells in lines
+    )
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ search = GridSearchCV(
 ).fit(X, y)
 
 _, info = pairwise(X, divergence=sliced, return_info=True)
-print(f"the search computed the pairs it needed from what was known; asked again: {info.n_evaluated} new ones")
+print(f"all pairs are known after the search; asked again: {info.n_evaluated} new")
 print(f"best: {search.best_score_:.1%} with {search.best_params_}")
 
 # %%

@@ -43,6 +43,8 @@ axes[1, 0].set_ylabel("barycentre")
 pair = digits[:2].measures()
 figure, axes = plt.subplots(1, 6, figsize=(8, 1.6), layout="constrained")
 for ax, t in zip(axes, np.linspace(0, 1, 6), strict=True):
-    ax.imshow(picture(barycenter(pair, weights=[1 - t, t], divergence=entropic)), cmap="Blues")
+    ax.imshow(
+        picture(barycenter(pair, weights=[1 - t, t], divergence=entropic)), cmap="Blues"
+    )
     ax.set(xticks=[], yticks=[], title=f"{t:.1f}")
 plt.show()

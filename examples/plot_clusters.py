@@ -22,7 +22,11 @@ def cloud(kind):
     if kind == "ring":
         radius = rng.normal(1.0, 0.08, n)
     points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    return 0.3 * points + rng.choice([-1.0, 1.0], size=(n, 1)) * [0.9, 0.0] if kind == "pair" else points
+    return (
+        0.3 * points + rng.choice([-1.0, 1.0], size=(n, 1)) * [0.9, 0.0]
+        if kind == "pair"
+        else points
+    )
 
 
 y = np.array(["ring", "disc", "pair"] * 20)

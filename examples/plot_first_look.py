@@ -29,7 +29,13 @@ order = np.argsort(sick, kind="stable")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for label, name in enumerate(["healthy", "sick"]):
     pooled = np.concatenate([c for c, s in zip(cells, sick, strict=True) if s == label])
-    left.hist(pooled, bins=60, density=True, histtype="step", label=f"{name}, mean {pooled.mean():.2f}")
+    left.hist(
+        pooled,
+        bins=60,
+        density=True,
+        histtype="step",
+        label=f"{name}, mean {pooled.mean():.2f}",
+    )
 left.set(xlabel="value of a cell", ylabel="density")
 left.legend()
 image = right.imshow(D[np.ix_(order, order)], cmap="cividis")
@@ -39,6 +45,8 @@ figure.colorbar(image, ax=right)
 # %%
 # A support vector machine on the kernel exp(-W_2^2 / (2 l^2)), against one that sees the means only.
 
-whole = cross_val_score(SVC(kernel=kernels.Exponential(W2, length_scale=0.1)), X, sick, cv=5)
+whole = cross_val_score(
+    SVC(kernel=kernels.Exponential(W2, length_scale=0.1)), X, sick, cv=5
+)
 means = cross_val_score(SVC(), np.array([c.mean() for c in cells])[:, None], sick, cv=5)
 print(f"right: {whole.mean():.0%} as measures, {means.mean():.0%} by their means")

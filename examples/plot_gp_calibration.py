@@ -17,12 +17,18 @@ spread = rng.uniform(0.5, 2.0, size=300)
 X = Measures.from_samples([rng.normal(0, s, size=rng.integers(20, 60)) for s in spread])
 y = np.log(spread)
 
-kernel = ConstantKernel() * kernels.Exponential(divergences.Wasserstein(p=2)) + WhiteKernel(0.1)
-model = MeasureGPRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0).fit(X[:100], y[:100])
+kernel = ConstantKernel() * kernels.Exponential(
+    divergences.Wasserstein(p=2)
+) + WhiteKernel(0.1)
+model = MeasureGPRegressor(
+    kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
+).fit(X[:100], y[:100])
 mean, std = model.predict(X[100:], return_std=True)
 left_out = inspection.leave_one_out(model)
 new = inspection.LeaveOneOut(y[100:], mean, std)
-print(f"error {left_out.rmse:.2f} left out, {new.rmse:.2f} on new data; the targets spread by {y.std():.2f}")
+print(
+    f"error {left_out.rmse:.2f} left out, {new.rmse:.2f} new; targets spread by {y.std():.2f}"
+)
 
 # %%
 # Predictions with their 95 % intervals, and the share of targets inside intervals of every level.

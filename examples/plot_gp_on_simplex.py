@@ -29,7 +29,9 @@ def wave(weights):
 def observe(n):
     """Return n random mixtures and noisy values there."""
     weights = rng.dirichlet(np.ones(2), size=n)
-    return Measures.from_histograms(weights, [0.0, 1.0]), wave(weights) + rng.normal(0.0, 0.2, size=n)
+    return Measures.from_histograms(weights, [0.0, 1.0]), wave(weights) + rng.normal(
+        0.0, 0.2, size=n
+    )
 
 
 X, y = observe(40)
@@ -53,7 +55,10 @@ print(f"standard deviation of the noise: {model.noise_:.2f} learned, 0.20 true")
 # A corner of the triangle is all mass at one point. The process is sure near observations, and less so between them.
 
 weights = rng.dirichlet(np.ones(3), size=60)
-X, y = Measures.from_histograms(weights, [0.0, 1.0, 2.0]), np.sin(6 * weights[:, 0]) * np.cos(4 * weights[:, 1])
+X, y = (
+    Measures.from_histograms(weights, [0.0, 1.0, 2.0]),
+    np.sin(6 * weights[:, 0]) * np.cos(4 * weights[:, 1]),
+)
 model = EquivalentWassersteinGP(noise=False, random_state=0).fit(X, y)
 plot.SimplexDisplay.from_estimator(model, X, y)
 plt.show()

@@ -35,7 +35,9 @@ for (name, divergence), (above, below) in zip(distances.items(), panels.T, stric
     D = pairwise(X, divergence=divergence)
     above.scatter(difference[pairs], D[pairs], s=3)
     above.set(title=name, xlabel="hours between the peaks", ylabel="distance")
-    plane = MDS(n_components=2, metric="precomputed", n_init=1, init="random", random_state=0).fit_transform(D)
+    plane = MDS(
+        n_components=2, metric="precomputed", n_init=1, init="random", random_state=0
+    ).fit_transform(D)
     dots = below.scatter(*plane.T, c=peak, cmap="cividis", s=14)
     below.set(title="map of the days", xticks=[], yticks=[])
 figure.colorbar(dots, ax=panels[1], label="hour of the peak")

@@ -13,7 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from kermes import KernelFeatures, LSSVMClassifier, datasets, definiteness, divergences, kernels, pairwise
+from kermes import (
+    KernelFeatures,
+    LSSVMClassifier,
+    datasets,
+    definiteness,
+    divergences,
+    kernels,
+    pairwise,
+)
 
 digits = datasets.load_digits()[:300]
 X, y = digits.measures(), digits.target
@@ -21,13 +29,15 @@ W = divergences.Sinkhorn(epsilon=0.4, cost="euclidean")
 D = pairwise(X, divergence=W)
 median = np.median(D[np.triu_indices_from(D, 1)])
 largest = definiteness.psd_length_scale(D)
-print(f"positive semidefinite up to length scale {largest:.2f}; the median distance is {median:.2f}")
+print(f"semidefinite up to length scale {largest:.2f}; median distance {median:.2f}")
 
 # %%
 # The least eigenvalue of the kernel matrix against the length scale.
 
 length_scales = np.geomspace(0.2, 3, 25) * median
-least = [np.linalg.eigvalsh(np.exp(-(D**2) / (2 * length**2)))[0] for length in length_scales]
+least = [
+    np.linalg.eigvalsh(np.exp(-(D**2) / (2 * length**2)))[0] for length in length_scales
+]
 figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
 axes.semilogx(length_scales, least, marker=".")
 axes.axvline(largest, color="black", ls="--", label="psd_length_scale")
@@ -42,6 +52,8 @@ kernel = kernels.Exponential(W, length_scale=median)
 print(definiteness.spectrum(kernel(X)))
 for name, model in {
     "LS-SVM on the matrix as it is": LSSVMClassifier(kernel, gamma=100.0),
-    "features of its positive part": make_pipeline(KernelFeatures(kernel), LogisticRegression(C=100.0, max_iter=1000)),
+    "features of its positive part": make_pipeline(
+        KernelFeatures(kernel), LogisticRegression(C=100.0, max_iter=1000)
+    ),
 }.items():
     print(f"{name}: {cross_val_score(model, X, y, cv=3).mean():.1%} right")

@@ -41,5 +41,6 @@ for n_components in (1, 2, 4, 8):
 # What lies next to one image is best asked in the original distances, not on the map.
 
 found = inspection.nearest(X, 0, sliced, k=5)
-print(f"image 0 is a {y[0]}; its neighbours are {y[found.indices]}, at the distances {found.distances.round(3)}")
+print(f"image 0 is a {y[0]}; its neighbours are {y[found.indices]}")
+print(f"at the distances {found.distances.round(3)}")
 plt.show()

@@ -28,10 +28,13 @@ for panel, value in zip(panels, ("transport", "debiased"), strict=True):
         sinkhorn = divergences.Sinkhorn(epsilon, value=value)
         pairwise(X[:2], divergence=sinkhorn)  # compiled before the clock starts
         started = time.perf_counter()
-        blurred = pairwise(X, divergence=sinkhorn, squared=True, engine=Engine(memo=False))
+        blurred = pairwise(
+            X, divergence=sinkhorn, squared=True, engine=Engine(memo=False)
+        )
         seconds = time.perf_counter() - started
         error = np.abs(blurred[pairs] / exact[pairs] - 1)
-        print(f"{value:9} epsilon {epsilon:4}: median error {np.median(error):6.1%}, {seconds * 1e3:5.0f} ms")
+        text = f"median error {np.median(error):6.1%}, {seconds * 1e3:5.0f} ms"
+        print(f"{value:9} epsilon {epsilon:4}: {text}")
         panel.scatter(exact[pairs], blurred[pairs], s=4, label=f"epsilon = {epsilon:g}")
     panel.axline((0, 0), slope=1, color="black", lw=1)
     panel.set(xlabel="exact $W_2^2$", title=value)

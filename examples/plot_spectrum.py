@@ -25,7 +25,9 @@ for ax, length_scale in zip(axes, (0.3, 1.0, 8.0), strict=True):
 # Up to which length scale is the matrix positive definite? The distances are known already, so this costs little.
 
 D = pairwise(X, divergence=W)
-print(f"positive definite up to the length scale {definiteness.psd_length_scale(D):.2f}")
+print(
+    f"positive definite up to the length scale {definiteness.psd_length_scale(D):.2f}"
+)
 
 # %%
 # A distance of negative type

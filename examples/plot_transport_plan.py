@@ -18,7 +18,9 @@ from kermes import Measures, datasets, divergences, inspection, plot
 
 X = datasets.load_digits().measures()
 one, zero = X[1], X[0]
-plot.TransportPlanDisplay.from_measures(one, zero, divergences.Wasserstein(p=2), names=("one", "zero"))
+plot.TransportPlanDisplay.from_measures(
+    one, zero, divergences.Wasserstein(p=2), names=("one", "zero")
+)
 
 # %%
 # The numbers behind the picture: the largest moves, and what a unit of mass pays for them.
@@ -27,7 +29,8 @@ plan = inspection.transport_plan(one, zero)
 moves = plan.moves(3)
 print(plan)
 for source, target, mass, cost in zip(*moves, strict=True):
-    print(f"{mass:.3f} of the mass from pixel {one.points[source]} to {zero.points[target]}, at the cost {cost:g}")
+    move = f"from pixel {one.points[source]} to {zero.points[target]}"
+    print(f"{mass:.3f} of the mass {move}, at the cost {cost:g}")
 
 # %%
 # Exact and entropic plans on the line
@@ -40,6 +43,10 @@ narrow = np.exp(-((bins - 3) ** 2))
 wide = np.exp(-((bins - 7) ** 2) / 3) + 0.5 * np.exp(-((bins - 1) ** 2))
 H = Measures.from_histograms([narrow, wide], bins)
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained")
-plot.TransportPlanDisplay.from_measures(H[0], H[1], divergences.Wasserstein(p=2), ax=axes[0])
-plot.TransportPlanDisplay.from_measures(H[0], H[1], divergences.Sinkhorn(epsilon=1.0), ax=axes[1])
+plot.TransportPlanDisplay.from_measures(
+    H[0], H[1], divergences.Wasserstein(p=2), ax=axes[0]
+)
+plot.TransportPlanDisplay.from_measures(
+    H[0], H[1], divergences.Sinkhorn(epsilon=1.0), ax=axes[1]
+)
 plt.show()

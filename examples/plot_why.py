@@ -16,7 +16,9 @@ digits = datasets.load_digits()[:700]
 X, y = digits.measures(), digits.target
 train, test = np.arange(500), np.arange(500, 700)
 sliced = divergences.SlicedWasserstein(n_slices=50)
-model = LSSVMClassifier(kernels.Exponential(sliced, length_scale=0.4), gamma=10.0).fit(X[train], y[train])
+model = LSSVMClassifier(kernels.Exponential(sliced, length_scale=0.4), gamma=10.0).fit(
+    X[train], y[train]
+)
 predicted = model.predict(X[test])
 print(f"{np.mean(predicted == y[test]):.1%} of {len(test)} new images are right")
 
@@ -36,8 +38,13 @@ plot.ContributionsDisplay.from_estimator(model, X[wrong], names=y[train])
 found = inspection.contributions(model, X[wrong]).top(k=4)
 near = inspection.nearest(X[train], X[wrong], sliced, k=4)
 figure, axes = plt.subplots(2, 5, figsize=(8.5, 3.9), layout="constrained")
-notes = ([f"{value:+.1f}" for value in found.values], [f"at {distance:.2f}" for distance in near.distances])
-for row, title, rows, values in zip(axes, ("adds", "near"), (found.rows, near.indices), notes, strict=True):
+notes = (
+    [f"{value:+.1f}" for value in found.values],
+    [f"at {distance:.2f}" for distance in near.distances],
+)
+for row, title, rows, values in zip(
+    axes, ("adds", "near"), (found.rows, near.indices), notes, strict=True
+):
     row[0].imshow(digits.images[wrong], cmap="Greys")
     row[0].set_title("the image", fontsize=9)
     for ax, i, value in zip(row[1:], rows, values, strict=True):
@@ -49,5 +56,7 @@ for row, title, rows, values in zip(axes, ("adds", "near"), (found.rows, near.in
 # %%
 # What would have to move to turn the nearest training image into this one?
 
-plot.TransportPlanDisplay.from_measures(X[near.indices[0]], X[wrong], names=("neighbour", "image"))
+plot.TransportPlanDisplay.from_measures(
+    X[near.indices[0]], X[wrong], names=("neighbour", "image")
+)
 plt.show()
