@@ -14,6 +14,7 @@ from kermes import Measures, datasets, divergences, inference, pairwise
 from kermes.comparison import Candidate, Report, Row
 from kermes.comparison._report import _classes
 from kermes.comparison._report._charts import RAMP, data_uri, heat
+from kermes.plot._display import CLASS_PALETTE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -50,6 +51,16 @@ def test_every_section_is_linked_and_there(report):
     assert links == re.findall(r'<section id="([^"]+)"', html)
     assert {"leaderboard", "predictions", "map-of-the-samples", "distances", "definiteness"} <= set(links)
     assert "definiteness" not in re.findall(r'<section id="([^"]+)"', replace(report, gram=None).html())
+    assert html.count("<details open><summary><h2>") == len(links)  # they fold, and are open at first
+
+
+def test_no_class_vanishes_on_dark_paper(report):
+    """Colours of the legend that are nearly as dark as the paper have brighter ones there."""
+    dark = re.search(r"prefers-color-scheme: dark\) \{(.*?)\n\}", report.html(), flags=re.DOTALL)[1]
+    brighter = {int(c) for c in re.findall(r"--class-(\d+):", dark)}
+    for c, colour in enumerate(CLASS_PALETTE):
+        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        assert (0.21 * red + 0.72 * green + 0.07 * blue > 0.35) or c in brighter, colour
 
 
 def test_confusion_counts(report):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._estimator import default_divergence
+from ..._quantities import duration
 from ..._typing import FloatArray, IndexArray
 from ...divergences import Divergence
 from ...engine import pairwise
@@ -144,7 +145,7 @@ def _facts(found: Comparison) -> dict[str, str]:
         "samples": f"{n}, {n * (n - 1) // 2:,} pairs; each pair of a distance was computed once",
         "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each",
         "candidates": f"{ok} of {len(found.rows)} finished",
-        "time": f"searches and fits {seconds:.1f} s; distances: see the leaderboard",
+        "time": f"searches and fits {duration(seconds)}; distances: see the leaderboard",
         "convergence": "; ".join(warned) or "no warning",
         "seed": str(found.random_state),
         "versions": ", ".join(

@@ -73,7 +73,7 @@ def sample_map(
     y = height - 20 - (plane[:, 1] - low[1]) / reach * width
     dots = "".join(
         f'<g class="sample{" wrong" if w else ""}" data-picture="sample-{i}" data-text="{escape(t)}">'
-        f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if m else 5}" fill="{c}"/>'
+        f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{6 if m else 5}" style="fill:{c}"/>'
         f'<text x="{a:.1f}" y="{b + 3:.1f}" text-anchor="middle">{escape(m)}</text><title>{escape(t)}</title></g>'
         for i, (a, b, c, m, t, w) in enumerate(zip(x, y, colours, marks, captions, wrong, strict=True))
     )

@@ -213,7 +213,8 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
     """Return the whole HTML file."""
     links = "".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in sections)
     body = "".join(
-        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2>{section.html}</section>\n'
+        f'<section id="{section.anchor}"><details open><summary><h2>{escape(section.title)}</h2></summary>'
+        f"{section.html}</details></section>\n"
         for section in sections
     )
     return (

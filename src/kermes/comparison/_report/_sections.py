@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._quantities import duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...definiteness import Spectrum
 from ...measures import Measures
@@ -46,10 +47,15 @@ def _row(entry: Row, rank: int, high: float) -> str:
     cells = (
         f'<td class="number">{rank}</td><td>{escape(entry.name)}</td>'
         f'<td class="number">{entry.mean:.3f} ± {entry.std:.3f}</td><td>{bar}</td>'
-        f'<td class="number">{entry.distance_seconds:.2f} s</td><td class="number">{entry.fit_seconds:.2f} s</td>'
+        f'<td class="number">{_seconds(entry.distance_seconds)}</td>'
+        f'<td class="number">{_seconds(entry.fit_seconds)}</td>'
         f'<td>{escape(entry.definiteness)}</td><td class="note">{escape(entry.remark)}</td>'
     )
     return f'<tr class="{"best" if rank == 1 else ""}">{cells}</tr>'
+
+
+def _seconds(seconds: float) -> str:
+    return duration(seconds) if seconds else ""
 
 
 def code(*blocks: str) -> str:
@@ -130,9 +136,11 @@ def sample_pictures(X: Measures) -> str:
 def class_map(plane: FloatArray, y: AnyArray, captions: Sequence[str], wrong: AnyArray) -> str:
     """Return the map of the samples, a colour for each class."""
     classes, codes = np.unique(y, return_inverse=True)
-    colours = [CLASS_PALETTE[c % len(CLASS_PALETTE)] for c in codes]
+    # On dark paper the style sheet has brighter ones for the colours that would vanish.
+    palette = [f"var(--class-{c}, {colour})" for c, colour in enumerate(CLASS_PALETTE)]
+    colours = [palette[c % len(palette)] for c in codes]
     legend = "".join(
-        f'<span><b style="background:{CLASS_PALETTE[c % len(CLASS_PALETTE)]}"></b>{escape(str(name))}</span>'
+        f'<span><b style="background:{palette[c % len(palette)]}"></b>{escape(str(name))}</span>'
         for c, name in enumerate(classes[:MOST_CLASSES])
     )
     names = [str(name) for name in y]

@@ -34,6 +34,14 @@
     image.addEventListener("pointerleave", hide);
   }
 
+  // Folded sections are printed too, and opened by a link to them.
+  const sections = document.querySelectorAll("section > details");
+  addEventListener("beforeprint", () => { for (const part of sections) part.open = true; });
+  addEventListener("hashchange", () => {
+    const part = document.querySelector(location.hash + " > details");
+    if (part) part.open = true;
+  });
+
   for (const button of document.querySelectorAll("button.copy")) {
     button.addEventListener("click", () => {
       navigator.clipboard.writeText(button.previousElementSibling.textContent).then(() => { button.textContent = "copied"; });
