@@ -37,8 +37,9 @@ def test_all_rows_and_figures(tiny, tmp_path):
     assert len(said) == 4
     for number in (1, 2, 3):
         assert (tmp_path / f"figure{number}.png").stat().st_size > 1500
-    [table] = PAPER.tables("quick", summary)
-    assert len(table.rows) == 9
+    table, by_size = PAPER.tables("quick", summary)
+    assert len(table.rows) == len(by_size.rows) == 9
+    assert by_size.header == ["method", "10", "20"]
     assert all(len(row) == len(table.header) for row in table.rows)
     again = PAPER.reproduce("quick", tmp_path, ("mnist",), said.append)
     assert again == summary

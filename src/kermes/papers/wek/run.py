@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import Engine, divergences
 from ...divergences import Divergence
-from .._paper import Drawing, Numbers, Paper, PrintedTable, Result, Run, flat, off
+from .._paper import Drawing, FloatArray, Numbers, Paper, PrintedTable, Result, Run, flat, off
 from . import figures
 from .data import Split, draw
 from .distances import Distances, LookUp, by_number, remove_distances
@@ -34,7 +34,8 @@ class _ExponentialKernels(Paper):
                 cells += _cells(found, method)
                 if beside:
                     cells += _cells(self.published(name), method)
-        return [PrintedTable("Table 1: test error, %", header, list(rows.values())), *made]
+        table = PrintedTable("Table 1: test error, %", header, list(rows.values()))
+        return [table, *(_by_size(name, found) for name, found in errors.items() if "smaller" in found), *made]
 
     def ahead(self, run: Run, chosen: set[str]) -> list[str]:
         """Say which repetitions are there, and how long the distances of the others take, from the rate of a few."""
@@ -61,6 +62,14 @@ class _ExponentialKernels(Paper):
         return off(found, flat(known), self.expected["tolerance"][reference])
 
 
+def _by_size(name: str, found: Numbers) -> PrintedTable:
+    """Return the mean errors of Figure 3: a column for each number of training images."""
+    columns = {**found["smaller"], str(found["train"]): found["mean"]}
+    rows = [[method, *(f"{means[method]:.2f}" for means in columns.values())] for method in found["mean"]]
+    title = f"Figure 3, {name}: mean test error by training images, %, {found['repetitions']} runs"
+    return PrintedTable(title, ["method", *columns], rows)
+
+
 def _cells(found: Numbers, method: str) -> list[str]:
     """Return mean with standard deviation, and the best, of a method; empty where it was not run."""
     if method not in found["mean"]:
@@ -82,18 +91,28 @@ def errors_on(name: str, run: Run) -> Result:
 
 def summarise(entries: list[Numbers]) -> Numbers:
     """Return mean, standard deviation (n - 1) and least error at the largest training size by method, in percent."""
-    largest = max(entry["size"] for entry in entries)
-    errors = [entry["errors"] for entry in entries if entry["size"] == largest]
-    percent = {name: 100.0 * np.array([e[name] for e in errors]) for name in errors[0]}
+    sizes = sorted({entry["size"] for entry in entries})
+    percent = _percent(entries, sizes[-1])
+    means = {
+        str(size): {name: round(float(values.mean()), 2) for name, values in _percent(entries, size).items()}
+        for size in sizes[:-1]
+    }
     return {
-        "train": largest,
-        "repetitions": len(errors),
+        "train": sizes[-1],
+        "repetitions": len(next(iter(percent.values()))),
+        **({"smaller": means} if means else {}),
         "mean": {name: round(float(values.mean()), 2) for name, values in percent.items()},
         "std": {
             name: round(float(values.std(ddof=1)), 2) if len(values) > 1 else None for name, values in percent.items()
         },
         "best": {name: round(float(values.min()), 2) for name, values in percent.items()},
     }
+
+
+def _percent(entries: list[Numbers], size: int) -> dict[str, FloatArray]:
+    """Return the errors of the repetitions at a training size, by method."""
+    errors = [entry["errors"] for entry in entries if entry["size"] == size]
+    return {name: 100.0 * np.array([e[name] for e in errors]) for name in errors[0]}
 
 
 def _repetition(run: Run, name: str, sizes: Numbers, repetition: int) -> list[Numbers]:
