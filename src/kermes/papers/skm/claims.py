@@ -121,7 +121,10 @@ def tables(summary: dict[str, Numbers], paper: Numbers) -> list[PrintedTable]:
         found, column = summary["explanations"]["rows"], summary["explanations"]["points"]
         header = list(next(iter(found.values())))
         rows = [[name, *(_error(errors[row]) for row in header)] for name, errors in found.items()]
-        rows.append(["paper", *(f"{paper[row][column]:.1f}" if column in paper.get(row, {}) else "" for row in header)])
+        if paper:
+            rows.append(
+                ["paper", *(f"{paper[row][column]:.1f}" if column in paper.get(row, {}) else "" for row in header)]
+            )
         made.append(PrintedTable(f"Table 1, {column} points, read otherwise: error, %", ["protocol", *header], rows))
     return made
 
