@@ -1,5 +1,6 @@
 """What goes wrong is said in a line or two, with an exit code that means something."""
 
+import io
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kermes.cli import main
+from kermes.cli import _main, main
 from kermes.exceptions import InvalidMeasureError, KermesError, MissingDependencyError, NumericalError
 
 TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
@@ -117,7 +118,7 @@ SLOW = """
 import os, sys, time
 import numpy as np
 from kermes import divergences
-from kermes.cli import main
+from kermes.cli import _main, main
 
 def tile(self, A, B, rows, cols, triangle):
     os.write(1, b"computing\\n")  # at once: two threads say it
@@ -145,6 +146,15 @@ def test_ctrl_c_ends_a_program_cleanly(folder):
     assert process.returncode == 130
     assert err == "Interrupted.\n"
     assert not (folder / "d.npy").exists()
+
+
+def test_streams_without_the_characters_print_others(monkeypatch):
+    """In one process: a stream of ASCII is what PYTHONIOENCODING=ascii and some consoles give."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    _main._spell_out()
+    print("R² 0.9 ± 0.1 ─", file=out, flush=True)
+    assert out.buffer.getvalue() == b"R2 0.9 +- 0.1 ?\n"
 
 
 def test_a_closed_pipe_is_no_error():

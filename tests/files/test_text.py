@@ -74,6 +74,11 @@ def test_standard_input(monkeypatch):
         files.read("-", by="patient")
 
 
+def test_decimal_commas_in_quotes_between_commas(tmp_path):
+    (tmp_path / "t.csv").write_text('g,x\na,"1,5"\nb,"2,5"\n')
+    assert_array_equal(files.read(tmp_path / "t.csv", by="g", decimal=",").measures.points, [[1.5], [2.5]])
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import signal
+import sys
 import threading
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +57,7 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; ``--debug`` lets errors through with their traceback."""
+        _spell_out()
         if ctx.params.get("debug"):
             return super().invoke(ctx)
         try:
@@ -77,6 +82,20 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return printable(f"{error.filename}: {error.strerror}")
     return printable(" ".join(str(error).split()))
+
+
+def _spell_out() -> None:
+    """Let streams that lack characters (plain ASCII, older Windows consoles) print others for them: R2, +-."""
+
+    def plain(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        letters = unicodedata.normalize("NFKD", error.object[error.start : error.end].replace("±", "+-"))
+        return letters.encode("ascii", "replace").decode(), error.end
+
+    codecs.register_error("kermes", plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "backslashreplace"):
+            stream.reconfigure(errors="kermes")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._options import Reading, as_json, command, output, plans, reads
 from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
 
@@ -47,12 +47,14 @@ def predict(
     high, or the set of classes, that hold the truth for about nine of ten new measures.
     """
     from .. import _persistence
+    from ..files._data import require_there
 
     refuse_ending(output, ROWS)
+    require_there(model)
     file = _persistence.read(model)
     reading = reading.or_else(file.notes.get("reading", {}), data)
     _refuse_other_reading(reading, file.notes, data)
-    found = reading.read(data)
+    found = _read(reading, data)
     _refuse_other_kind(found.kind, file.notes, data)
     _refuse_other_columns(found, file.notes, data)
     results = _covered(file.model, found.measures, interval) | _predictions(file.model, found.measures, proba, std)
@@ -68,6 +70,19 @@ def predict(
         say(_score(columns["prediction"], found.labels, file.model))
     if output is not None:
         say(f"{len(found.measures)} predictions written to {output}")
+
+
+def _read(reading: Reading, data: Path) -> Any:
+    """Read the data; of a column that is not there, say who wants it."""
+    try:
+        return reading.read(data)
+    except InvalidMeasureError as error:
+        if "there is no column" not in str(error) or not reading.columns:
+            raise
+        raise InvalidMeasureError(
+            f"{error} The model was fitted with the columns {', '.join(reading.columns)} of each {reading.by}; rename "
+            "those of the file, or name the last one with --by."
+        ) from None
 
 
 def _refuse_other_reading(reading: Reading, notes: dict[str, Any], data: Path) -> None:

@@ -164,7 +164,7 @@ def read(
 
     source = Path(path)
     if source != Path("-"):
-        _require_there(source)
+        require_there(source)
     _require_known(source)
     known = kind(source)
     options: dict[str, Any] = dict(  # noqa: C408
@@ -175,7 +175,7 @@ def read(
     if samples is None:
         options |= {"label": label, "metadata": list(metadata) or None}
     else:
-        _require_there(Path(samples))
+        require_there(Path(samples))
         options["by"] = by if "by" in MEANING[known] else None
     _refuse({name: value for name, value in options.items() if name not in MEANING[known]}, source, known)
     data = _read(source, known, options)
@@ -187,7 +187,7 @@ def read(
     if samples is not None:
         data = _samples.joined(data, Path(samples), by, label, metadata)
     if labels is not None:
-        _require_there(Path(labels))
+        require_there(Path(labels))
         data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
     gaps = np.zeros(0, dtype=bool) if data.labels is None else without_value(data.labels)
     if gaps.any():
@@ -278,7 +278,7 @@ def _ending(path: Path) -> str:
     return next((ending for ending in (*TABLES, CELLS, FCS, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
 
 
-def _require_there(path: Path) -> None:
+def require_there(path: Path) -> None:
     """Refuse what is neither a regular file nor a folder; guess at the file that was meant."""
     if not path.exists():
         if path.is_symlink():

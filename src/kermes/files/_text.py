@@ -138,11 +138,17 @@ def _header(path: Path, dialect: Dialect, stdin: bytes | None) -> tuple[list[str
         raise
     if not first.strip():
         raise InvalidFileError(f"{str(path)!r} is empty; a table needs a line with the names of its columns.")
-    separator = dialect.separator or max(",;\t" if dialect.decimal != "," else ";\t", key=first.count)
+    separator = dialect.separator or _separator(first, dialect.decimal)
     if first.count(separator) >= COLUMNS:
         raise InvalidFileError(f"{str(path)!r} has more than {COLUMNS:,} columns; is its first line what it should be?")
     names = [name.strip().strip('"') for name in first.split(separator)]
     return names, Dialect(separator, dialect.decimal, dialect.encoding)
+
+
+def _separator(first: str, decimal: str | None) -> str:
+    """Return what the first line has most of; beside decimal commas a comma only if there is nothing else."""
+    found = max(",;\t" if decimal != "," else ";\t", key=first.count)
+    return found if found in first or "," not in first else ","
 
 
 def _first_line(file: Any, encoding: str | None) -> str:
