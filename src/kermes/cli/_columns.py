@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ._options import Reading, Renamed
 
 units_option = click.option(
@@ -52,6 +53,19 @@ def read_with(reading: Reading, path: Path, **columns: tuple[str, ...]) -> Any:
 def column_of(data: Any, name: str | None) -> Any:
     """Return a column of the measures, or None if none was named."""
     return None if name is None else data.metadata[name]
+
+
+def require_groups(labels: Any, name: str) -> None:
+    """Refuse labels that make no groups of two measures or more."""
+    groups, sizes = np.unique(labels, return_counts=True)
+    if len(groups) < 2:
+        raise UnsuitableDataError(f"all measures have {groups[0]!s} in {name!r}; there must be two groups or more.")
+    if sizes.min() < 2:
+        number = " If it is a number (age, dose): kermes test --trend." if labels.dtype.kind in "iuf" else ""
+        raise UnsuitableDataError(
+            f"every group must have two measures or more; group {groups[sizes.argmin()]!s} of {name!r} has one. Leave "
+            f"it out, or join it with another.{number}"
+        )
 
 
 def units_of(data: Any, units: str | None) -> Any:

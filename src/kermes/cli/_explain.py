@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._columns import blocks_option, column_of, read_with
+from ._columns import blocks_option, column_of, read_with, require_groups
 from ._hints import standardized
 from ._options import Reading, as_json, command, output, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable, refuse_ending, say
@@ -52,6 +52,7 @@ def explain(
     found = read_with(reading, data, blocks=() if blocks is None else (blocks,))
     if found.labels is None:
         raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
+    require_groups(found.labels, reading.label or "label")
     stop_if_dry()
     results = _differences(found, standardized(found, reading), column_of(found, blocks), permutations, seed)
     names = found.columns or tuple(f"coordinate {j}" for j in range(found.measures.dim))

@@ -30,6 +30,18 @@ stack of images (.npz, .npy), an IDX file, or a folder of images in folders of
 classes."""
 
 
+#: What options that people may look for are called here.
+OTHER_NAMES = {
+    **dict.fromkeys(
+        ("--group", "--groups"), " --label names the class or group of each measure, --units what has several measures."
+    ),
+    **dict.fromkeys(
+        ("--metric", "--distance"), " Distances are -d NAME, kernels -k NAME; kermes list has their names."
+    ),
+    "--length-scale": " It is a parameter of the kernel: -k sliced:length_scale=2.",
+}
+
+
 class Command(click.Command):
     """A command with examples at the end of its help; the tests run them."""
 
@@ -44,7 +56,8 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             shown = [option.opts[:1] if isinstance(option, Renamed) else option.opts for option in self.params]
             near = guess(error.option_name, [name for names in shown for name in names if name.startswith("--")])
-            raise click.UsageError(f"There is no option {error.option_name}.{near}", ctx) from None
+            hint = OTHER_NAMES.get(error.option_name, near)
+            raise click.UsageError(f"There is no option {error.option_name}.{hint}", ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own."""

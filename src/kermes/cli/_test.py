@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._columns import blocks_option, column_of, read_with
+from ._columns import blocks_option, column_of, read_with, require_groups
 from ._hints import standardized
 from ._options import Name, Reading, as_json, command, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable
@@ -61,6 +61,8 @@ def test_groups(
     found = read_with(reading, data, **{option: (name,) for option, name in asked.items() if name is not None})
     if found.labels is None:
         raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
+    if not trend:
+        require_groups(found.labels, reading.label or "label")
     found = standardized(found, reading).scale_data(found)
     D = distances(found.measures, divergence=naming.divergence(divergence))
     given: dict[str, Any] = {

@@ -187,6 +187,11 @@ def read(
     if samples is not None:
         data = _samples.joined(data, Path(samples), by, label, metadata)
     if labels is not None:
+        if not Path(labels).exists() and not Path(labels).suffix:
+            raise FileNotFoundError(
+                f"there is no file {os.fspath(labels)!r}; --labels (labels) is a file of labels in the order of the "
+                "measures, --label (label) the name of a column."
+            )
         require_there(Path(labels))
         data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
     gaps = np.zeros(0, dtype=bool) if data.labels is None else without_value(data.labels)
