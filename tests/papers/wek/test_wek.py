@@ -159,3 +159,23 @@ def test_spectra_and_the_distance_of_the_code(tiny, tmp_path):
     table, numbers = PAPER.tables("quick", summary)
     assert table.header == ["method", "as_in_code (2 runs)", "best"]
     assert len(numbers.rows) == 8 + len(errors)
+
+
+def test_an_interrupted_repetition_keeps_its_rows(tiny, tmp_path, monkeypatch):
+    rows = run.Methods.rows.fget
+
+    def interrupted(self):
+        def stop(split, core):
+            raise KeyboardInterrupt
+
+        return rows(self) | {"W indefinite": stop}
+
+    monkeypatch.setattr(run.Methods, "rows", property(interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+    kept = sorted(path.name for path in tmp_path.glob("*-row-*.json"))
+    assert kept == [f"mnist-0-row-20-{row}.json" for row in ("RBF", "W-kNN", "l2-kNN")]  # the cheap ones come first
+    monkeypatch.setattr(run.Methods, "rows", property(rows))
+    summary = PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
+    assert list(summary["mnist"]["mean"]) == list(PAPER.expected["paper"]["mnist"])
+    assert not list(tmp_path.glob("*-row-*.json"))
