@@ -36,6 +36,11 @@ def _distances(divergence, X):
     return lambda: pairwise(X, divergence=divergence, engine=ENGINE)
 
 
+def _neighbours():
+    search = NearestMeasures(n_neighbors=2, divergence=divergences.Wasserstein(), engine=ENGINE)
+    return search.fit(_clouds(12, 6, 3)).kneighbors(_clouds(2, 6, 3))
+
+
 CLOUDS, LINE = _clouds(4, 12, 3, weighted=True), _clouds(4, 12, 1, weighted=True)
 WORKLOADS: dict[str, Callable[[], object]] = {
     "exact W_2, clouds": _distances(divergences.Wasserstein(), CLOUDS),
@@ -52,9 +57,7 @@ WORKLOADS: dict[str, Callable[[], object]] = {
     "kernel KL": _distances(divergences.GaussianKL(ground.Gaussian(sigma=1.0)), CLOUDS),
     "k-IGV": lambda: kernels.IGV(0.1, ground=ground.Gaussian(sigma=1.0))(CLOUDS),
     "Jensen-Shannon": _distances(divergences.JensenShannon(), _images(4, 5)),
-    "nearest neighbours": lambda: NearestMeasures(n_neighbors=2, divergence=divergences.Wasserstein(), engine=ENGINE).fit(
-        _clouds(12, 6, 3)
-    ).kneighbors(_clouds(2, 6, 3)),
+    "nearest neighbours": _neighbours,
 }
 
 
