@@ -23,7 +23,7 @@ __all__ = ["Wasserstein"]
 
 @dataclass(frozen=True)
 class Wasserstein(Divergence):
-    r"""Wasserstein distance.
+    r"""Wasserstein distance, for p = 1 the earth mover's distance (EMD).
 
     .. math:: W_p(\mu, \nu)^p = \min_{\pi \in \Pi(\mu, \nu)} \int c(x, y)^p \, d\pi(x, y)
 
