@@ -93,3 +93,12 @@ def test_a_mean_is_in_the_units_and_under_the_names_of_the_file(run, folder):
     mean = pd.read_csv("mean.csv")
     assert list(mean.columns) == ["cd4", "cd8", "weight"]
     assert_allclose(mean[["cd4", "cd8"]].mean(), table.groupby("patient")[["cd4", "cd8"]].mean().mean(), rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    "command", [["test", "--label", "sick"], ["explain", "--label", "sick"], ["mean"], ["cluster"]]
+)
+def test_what_is_taken_for_a_coordinate_is_said(run, folder, command):
+    said = run(command[0], "cells.csv", "--by", "patient", *command[1:], "--dry-run").err
+    assert "Warning: age: the same in all rows of each measure" in said
+    assert "(choose others with --columns)" in said

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._columns import blocks_option, column_of, read_with, require_groups
-from ._hints import standardized
+from ._hints import say_hints, standardized
 from ._options import Reading, as_json, command, output, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable, refuse_ending, say
 
@@ -53,6 +53,7 @@ def explain(
     if found.labels is None:
         raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
     require_groups(found.labels, reading.label or "label")
+    say_hints(found, reading)
     stop_if_dry()
     results = _differences(found, standardized(found, reading), column_of(found, blocks), permutations, seed)
     names = found.columns or tuple(f"coordinate {j}" for j in range(found.measures.dim))

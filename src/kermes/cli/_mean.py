@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from ._hints import say_hints
 from ._options import Name, Reading, Renamed, as_json, command, output, plans, reads, seed_option
 from ._output import print_json, refuse_ending, refuse_name, say, write_rows
 
@@ -54,6 +55,7 @@ def mean(
 
     refuse_ending(output, ENDINGS)
     found = reading.read(data)
+    say_hints(found, reading)
     X, scaler = found.measures, reading.scaler(found.measures)
     stop_if_dry()
     scaled = X if scaler is None else scaler.fit_transform(X)

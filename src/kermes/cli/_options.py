@@ -62,7 +62,8 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own."""
         if any(parameter.name == "data" for parameter in self.params):
-            formatter.write(f"\n{DATA}\n")
+            formatter.write_paragraph()
+            formatter.write_text(" ".join(DATA.split()))
         formatter.write("\nExamples:\n")
         for example in self.examples:
             formatter.write(f"  {example}\n")
@@ -127,7 +128,11 @@ class Reading:
 
     def scaled(self, path: Path) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
-        return self.scale_data(self.read(path))
+        from ._hints import say_hints
+
+        data = self.read(path)
+        say_hints(data, self)
+        return self.scale_data(data)
 
     def scale_data(self, data: Any) -> Any:
         """Return the data standardised if that was asked for."""
@@ -270,7 +275,7 @@ READING_OPTIONS = [
     click.option(
         "--standardize/--no-standardize",
         default=None,
-        help="Divide each coordinate by its standard deviation; compare and fit do if these differ tenfold.",
+        help="Divide each coordinate by its standard deviation; compare, fit, test and explain do if they differ tenfold.",
     ),
     click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
     click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InvalidParameterError
 from ._columns import blocks_option, column_of, read_with, require_groups
-from ._hints import standardized
+from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable
 
@@ -63,6 +63,7 @@ def test_groups(
         raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
     if not trend:
         require_groups(found.labels, reading.label or "label")
+    say_hints(found, reading)
     found = standardized(found, reading).scale_data(found)
     D = distances(found.measures, divergence=naming.divergence(divergence))
     given: dict[str, Any] = {
