@@ -275,7 +275,7 @@ READING_OPTIONS = [
     click.option(
         "--standardize/--no-standardize",
         default=None,
-        help="Divide each coordinate by its standard deviation; compare, fit, test and explain do if they differ tenfold.",
+        help="Divide each coordinate by its standard deviation; compare, fit, test, explain do if they differ tenfold.",
     ),
     click.option("--threshold", type=float, metavar="GREY", help="Images: keep brighter pixels only."),
     click.option("--binary", is_flag=True, default=None, help="Images: mass 1 for every pixel kept."),
