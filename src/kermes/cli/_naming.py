@@ -119,6 +119,7 @@ KERNELS = _table(
     Entry("kigv", "IGV", "kigv:eta=0.01,sigma=0.1", featured=True),
     Entry("entropy", "Entropy", "entropy:t=1,sigma=1"),
     Entry("bhattacharyya", "Bhattacharyya", "bhattacharyya:ground=linear,eta=0.1"),
+    Entry("mass-laplace", "MassLaplace", "mass-laplace:family=gaussian,beta=0.1"),
 )
 
 
