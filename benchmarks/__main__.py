@@ -1,4 +1,4 @@
-"""Run the rows named on the command line, or all, and print one table.
+"""Run the rows named on the command line, or all but the long ones and those on real data, and print one table.
 
 ``--record`` also writes what was measured to ``benchmarks/results/DATE.json``, from which the documentation makes its
 tables; a row that is measured again on a day replaces the earlier one.
@@ -29,6 +29,7 @@ from . import (
     inference,
     mmd,
     neighbors,
+    real,
     regret,
     search,
     semigroup,
@@ -57,7 +58,10 @@ ROWS = {
     **gpm.ROWS,
     **inference.ROWS,
     **thinning.ROWS,
+    **real.ROWS,
 }
+#: Rows that are run when they are named.
+NAMED = {*store.LONG, *real.ROWS}
 
 
 def record(name: str, row: Row) -> None:
@@ -83,7 +87,7 @@ def main(arguments: list[str]) -> int:
     for column in ("work", "peer", "kermes", "peer's", "figure", "asked", "differ by", ""):
         table.add_column(column)
     passed = True
-    for name in names or [name for name in ROWS if name not in store.LONG]:
+    for name in names or [name for name in ROWS if name not in NAMED]:
         with console.status(name):
             row = ROWS[name]()
         passed &= row.passed

@@ -4,10 +4,13 @@
 writes them to a Parquet file in random order and runs ``kermes compare`` on it, with a report.
 ``python -m benchmarks.study codebook`` writes 200 samples of 100,000 cells in 30 dimensions as float32 (2.4 GB), fits a
 codebook of 512 atoms to the stream, and computes all sliced, MMD and entropic distances on it.
+``python -m benchmarks.study clouds`` compares two clouds of 1,000,000 points in 10 dimensions, one way after another,
+and prints the memory that each takes besides the clouds (Linux only).
 """
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -18,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from kermes import Engine, Measures, datasets, divergences, ground, pairwise
-from kermes.features import Codebook
+from kermes.features import Codebook, RandomFourierFeatures
 
 N_SAMPLES, N_CELLS, DIM = 200, 100_000, 30
 CHUNK = 5
@@ -77,6 +80,39 @@ def codebook(folder: Path) -> None:
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB, pages of the file included")
 
 
+def clouds(folder: Path) -> None:
+    """Compare two clouds in every way that needs no table of all pairs of points."""
+    rng, engine = np.random.default_rng(0), Engine(memo=False, progress=False)
+    X = Measures.from_samples([rng.standard_normal((1_000_000, 10)) + shift for shift in (0.0, 0.1)])
+    kernel, book = ground.Gaussian(sigma=4.0), Codebook(256, random_state=0)
+
+    def distance(divergence: divergences.Divergence, Y: Measures) -> float:
+        return float(pairwise(Y, divergence=divergence, engine=engine)[0, 1])
+
+    def mmd_of_features(Y: Measures) -> float:
+        return float(np.linalg.norm(np.diff(RandomFourierFeatures(kernel, 100, 0).fit_transform(Y), axis=0)))
+
+    ways = {
+        "sliced": lambda Y: distance(divergences.SlicedWasserstein(), Y),
+        "Gaussian W2": lambda Y: distance(divergences.GaussianWasserstein(), Y),
+        "MMD, 100 random frequencies": mmd_of_features,
+        "MMD, codebook of 256": lambda Y: distance(divergences.MMD(kernel), book.fit_transform(Y)),
+        "exact W2, codebook of 256": lambda Y: distance(divergences.Wasserstein(p=2), book.fit_transform(Y)),
+    }
+    for name, way in ways.items():
+        way(X.subsample(1000))  # compiles
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
+        before, started = _memory("VmRSS"), time.process_time()
+        value = way(X)
+        spent = time.process_time() - started
+        print(f"{name}: {value:.4f}, {spent:.1f} s of CPU time, {_memory('VmHWM') - before:.2f} GB", flush=True)
+
+
+def _memory(field: str) -> float:
+    """Return a field of the state of this process, in GB."""
+    return int(re.search(rf"{field}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1e6
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        {"compare": compare, "codebook": codebook}[sys.argv[1]](Path(name))
+        {"compare": compare, "codebook": codebook, "clouds": clouds}[sys.argv[1]](Path(name))

@@ -2,8 +2,9 @@
 
 The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE``
 without its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks
---record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row; the fragments in
-``changelog.d`` give ``papers/tables/unreleased.md``.
+--record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row; ``benchmarks/real.json``,
+what ``python -m benchmarks.real --record`` wrote, ``papers/tables/real.md``; the fragments in ``changelog.d``
+``papers/tables/unreleased.md``.
 """
 
 import json
@@ -54,6 +55,8 @@ def write_tables():
         (_markdown(header, rows) if rows else "No run has been recorded.") + "\n"
     )
     (TABLES / "unreleased.md").write_text(unreleased())
+    real = json.loads((HERE.parent / "benchmarks" / "real.json").read_text())
+    (TABLES / "real.md").write_text(_real(real) + "\n")
 
 
 def unreleased():
@@ -74,6 +77,22 @@ def newest():
         for name, row in json.loads(path.read_text())["rows"].items():
             found[name] = path.stem, row
     return found
+
+
+def _real(found):
+    """Return the best kernels and baselines of each real data set, two each."""
+    header, rows = ["data", "kernels on measures", "", "baselines", "", "tested"], []
+    for name, data in found.items():
+        kernels, others = [], []
+        for candidate, score in data["scores"].items():  # best first
+            error = (score * (1 - score) / data["tested"]) ** 0.5
+            side = kernels if "W2" in candidate or "MMD" in candidate else others
+            side.append(f"{candidate} **{score:.3f}** ± {error:.3f}")
+        cells = [*(kernels + ["", ""])[:2], *(others + ["", ""])[:2]]
+        rows.append(
+            [f"{name}: {data['task'].rstrip('.').lower()}", *cells, str(data["tested"])]
+        )
+    return _markdown(header, rows)
 
 
 def _markdown(header, rows, title=""):

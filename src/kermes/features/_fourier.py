@@ -121,8 +121,12 @@ class RandomFourierFeatures(MeasureFeatures):
         return total
 
     def _waves(self, points: FloatArray) -> FloatArray:
-        phases = points @ self.frequencies_
-        return np.asarray(np.hstack([np.cos(phases), np.sin(phases)]) / np.sqrt(phases.shape[1]))
+        phases, n = points @ self.frequencies_, self.frequencies_.shape[1]
+        waves = np.empty((len(points), 2 * n))
+        np.cos(phases, out=waves[:, :n])
+        np.sin(phases, out=waves[:, n:])
+        waves /= np.sqrt(n)
+        return waves
 
     def _places(self, X: Measures) -> tuple[Any, FloatArray]:
         """Return the points at which waves are needed, and for each atom which one: pixels are shared by all images."""
