@@ -51,8 +51,9 @@ lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell *.md docs examples src benchmarks tools
 
-types: $(READY)  ## mypy, strict
+types: $(READY)  ## mypy, strict; and a script of a user
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing/user_script.py
 
 check: lint types coverage docs demo  ## what the continuous integration runs
 

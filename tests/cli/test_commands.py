@@ -426,6 +426,15 @@ def test_convert_and_back(run):
     assert run("convert", "digits.npz", "--atoms", "3", "-o", "d.npz", "--json").json["atoms"] <= 36
 
 
+def test_a_list_in_a_narrow_terminal(run, monkeypatch):
+    monkeypatch.setattr("kermes.cli._list.table_width", lambda: 60)
+    monkeypatch.setattr("kermes.cli._output.table_width", lambda: 60)
+    lines = run("list", "sinkhorn", "igv").out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert not any("transport cost" in line for line in lines)
+    assert any("epsilon=?" in line for line in lines)
+
+
 def test_list_tells_all_names_from_the_classes(run):
     records = run("list", "--json").json
     assert [record["name"] for record in records] == [entry.name for _, entry in naming.entries()]

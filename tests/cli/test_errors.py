@@ -156,9 +156,10 @@ def test_ctrl_c_ends_a_program_cleanly(folder):
     assert not (folder / "d.npy").exists()
 
 
-def test_streams_without_the_characters_print_others(monkeypatch):
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # the second is that of LANG=C
+def test_streams_without_the_characters_print_others(errors, monkeypatch):
     """In one process: a stream of ASCII is what PYTHONIOENCODING=ascii and some consoles give."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=errors)
     monkeypatch.setattr(sys, "stdout", out)
     _main._spell_out()
     print("R² 0.9 ± 0.1 ─", file=out, flush=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ._options import as_json, command
-from ._output import number, print_json, print_table
+from ._output import number, print_json, print_table, table_width
 
 
 @command("kermes list", "kermes list sinkhorn mmd", name="list")
@@ -42,7 +42,12 @@ def list_names(names: tuple[str, ...], as_json: bool) -> None:
             if r["kind"] == kind
         ]
         if rows:
-            print_table(f"{kind.capitalize()}s", (kind, "", "parameters", *header), rows, right=9)
+            if table_width() < 100:  # no room for what each is
+                rows = [(name, *rest) for name, _, *rest in rows]
+                header = ("parameters", *header)
+            else:
+                header = ("", "parameters", *header)
+            print_table(f"{kind.capitalize()}s", (kind, *header), rows, right=9)
     if names:
         for r in records:
             click.echo(f"Example: {r['example']}")

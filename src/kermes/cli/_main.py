@@ -94,7 +94,10 @@ def _spell_out() -> None:
 
     codecs.register_error("kermes", plain)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "backslashreplace"):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        escapes = stream.errors == "surrogateescape" and codecs.lookup(stream.encoding).name == "ascii"  # LANG=C
+        if escapes or stream.errors in ("strict", "backslashreplace"):
             stream.reconfigure(errors="kermes")
 
 

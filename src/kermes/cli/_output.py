@@ -126,12 +126,17 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
         table.add_column(printable(name), justify="right" if i >= right else "left", overflow="fold")
     for row in rows:
         table.add_row(*[Text(printable(number(cell))) for cell in row])
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=140, file=sys.stdout)
     if title:
         click.echo(printable(title))
-    console.print(table)
+    Console(width=table_width(), file=sys.stdout).print(table)
+
+
+def table_width() -> int:
+    """Return the width of tables: that of the terminal, 140 in files."""
+    from rich.console import Console
+
+    console = Console()
+    return console.width if console.is_terminal else 140
 
 
 def print_facts(title: str, facts: Mapping[str, Any]) -> None:

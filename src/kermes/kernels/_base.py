@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
@@ -42,6 +42,12 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
 
     engine: Engine | None
 
+    @overload
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def __call__(self, X: Any, Y: Any = None, *, eval_gradient: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def __call__(self, X: Any, Y: Any, eval_gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
     def __call__(
         self, X: Any, Y: Any = None, eval_gradient: bool = False
     ) -> FloatArray | tuple[FloatArray, FloatArray]:

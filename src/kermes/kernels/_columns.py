@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -96,6 +96,12 @@ class Columns(MeasureKernel):
 
     # -- values ---------------------------------------------------------------------------------------
 
+    @overload
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def __call__(self, X: Any, Y: Any = None, *, eval_gradient: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def __call__(self, X: Any, Y: Any, eval_gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
     def __call__(
         self, X: Any, Y: Any = None, eval_gradient: bool = False
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
