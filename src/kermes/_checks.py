@@ -80,14 +80,14 @@ def nearest(value: Any, options: Iterable[str]) -> str | None:
     if not isinstance(value, str) or len(value) < 2:
         return None
     word, options = value.lower(), [str(option) for option in options]
+    begun = [option for option in options if len(word) > 2 and option.lower().startswith(word)]
+    longer = begun or [option for option in options if len(word) > 2 and word in option.lower()]
+    if len(longer) == 1:
+        return longer[0]
     allowed = 1 + (len(word) >= 6) + (len(word) >= 15)
     slips = {o: _slips(word, o.lower()) for o in options if abs(len(o) - len(word)) <= allowed}
     best = min(slips, key=lambda option: slips[option], default=None)
-    if best is not None and slips[best] <= allowed:
-        return best
-    begun = [option for option in options if len(word) > 2 and option.lower().startswith(word)]
-    longer = begun or [option for option in options if len(word) > 2 and word in option.lower()]
-    return longer[0] if len(longer) == 1 else None
+    return best if best is not None and slips[best] <= allowed else None
 
 
 def _slips(a: str, b: str) -> int:

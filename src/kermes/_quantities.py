@@ -44,7 +44,7 @@ def as_bytes(value: Any, name: str) -> float:
 def duration(seconds: float) -> str:
     """Return seconds in a form that people read."""
     if 0 < seconds < 0.1:
-        return f"{max(1e3 * seconds, 0.01):.2g} ms"
+        return f"{1e3 * seconds:.0f} ms" if seconds >= 0.01 else f"{max(1e3 * seconds, 0.01):.2g} ms"
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     if seconds < 172_800:

@@ -133,7 +133,7 @@ def test_what_is_refused():
     for parameters, message in [
         ({"n_clusters": 6}, "`n_clusters` must be at most the number of measures, n_samples = 5; got 6"),
         ({"n_clusters": 0}, "`n_clusters` must be an integer of at least 1"),
-        ({"init": "k-means++"}, "`init` must be one of .* Did you mean 'k-medoids"),
+        ({"init": "k-medoids+"}, "`init` must be one of .* Did you mean 'k-medoids"),
         ({"max_iter": 0}, "`max_iter` must be an integer of at least 1"),
     ]:
         with pytest.raises(InvalidParameterError, match=message):

@@ -80,7 +80,7 @@ def test_limits_are_read_and_kept():
     assert _quantities.as_bytes("4GB", "x") == 4e9
     assert _quantities.as_bytes(10, "x") == 10
     assert [_quantities.size(n) for n in (512, 2e6, 3e9, 4e12)] == ["0.512 kB", "2 MB", "3.0 GB", "4.0 TB"]
-    assert [_quantities.duration(s) for s in (0, 4.2e-4, 0.031, 1e6)] == ["0.0 s", "0.42 ms", "31 ms", "12 days"]
+    assert [_quantities.duration(s) for s in (0, 4.2e-4, 0.0996, 1e6)] == ["0.0 s", "0.42 ms", "100 ms", "12 days"]
 
 
 def test_long_work_is_announced(monkeypatch, capsys):

@@ -253,7 +253,7 @@ def test_images_of_16_bits_keep_their_values(tmp_path):
 
 def test_hostile_folders(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidFileError, match="has no images"):
+    with pytest.raises(InvalidFileError, match="has no files of data"):
         files.read(tmp_path / "empty")
     picture(tmp_path / "sizes" / "a.png", IMAGES[0])
     picture(tmp_path / "sizes" / "b.png", IMAGES[0][:2])

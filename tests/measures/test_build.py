@@ -157,7 +157,11 @@ def test_bad_histograms(histograms, support, message):
         ({"w": [1, -1, 1, 1]}, {"by": "patient", "columns": "x", "weights": "w"}, r"measure 1 \(a\) has the negative"),
         ({}, {"by": ["patient"], "columns": "x"}, "`by` must be the name of one column"),
         ({}, {"by": "Patients", "columns": "x"}, "Did you mean 'patient'"),
-        ({"patient": ["a", None, "b", "c"]}, {"by": "patient", "columns": "x"}, "row 1 has no value in the column"),
+        (
+            {"patient": ["a", None, "b", "c"]},
+            {"by": "patient", "columns": "x"},
+            r"row 1 \(counting from 0\) has no value in the column",
+        ),
     ],
 )
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
@@ -202,8 +206,8 @@ def test_as_measures_reads_what_is_unambiguous():
     [
         (np.ones(3), r"got an array of shape \(3,\). Reshape your data"),
         (np.ones((2, 3, 3)), "from_images for images"),
-        (np.array([[1.0, nan]]), "row 0 of `X` contains NaN or infinity"),
-        (np.array([[1.0], [inf]]), "row 1 of `X` contains NaN or infinity"),
+        (np.array([[1.0, nan]]), r"row 0 \(counting from 0\) of `X` contains NaN or infinity"),
+        (np.array([[1.0], [inf]]), r"row 1 \(counting from 0\) of `X` contains NaN or infinity"),
         (np.array([1, None], dtype=object), "object array that does not hold measures .entry 0 is a int"),
         ([np.ones(2), np.ones(2)], "could be points or measures on the line"),
         ([[1, 2], [3]], "ragged list"),
