@@ -299,7 +299,7 @@ STRAY = "g,x,y,note\na,1,2,first\na,2,1.2O,second\nb,3,4,third\n"
 def test_a_string_among_numbers_is_an_error_not_a_lost_coordinate(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(STRAY)
-    message = r"t\.csv': the column 'y' has the string '1\.2O' among its numbers in row 1 \(counting from 0\).*--columns x\."
+    message = r"t\.csv': the column 'y' has the string '1\.2O' among its numbers in row 1 \(.* 0\).*--columns x\."
     for options in ({}, {"drop_missing": True}, {"columns": ["x", "y"]}, {"columns": ["x"], "weights": "y"}):
         refused(path, message, by="g", **options)
     assert files.read(path, by="g", columns=["x"]).columns == ("x",)
