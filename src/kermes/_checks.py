@@ -157,13 +157,11 @@ def require_order(X: Any, **given: Any) -> None:
 
     What is given with X is taken by position. Indices that do not name samples, such as numbers of rows, say nothing.
     """
-    own = _names(X)
-    if own is None:
-        return
     for name, values in given.items():
         for part in values.values() if isinstance(values, Mapping) else [values]:
-            index = _names(part)
-            if index is not None and _names_others(own, index):
+            index = _names(part) if hasattr(part, "iloc") else None
+            own = None if index is None else _names(X)
+            if index is not None and own is not None and _names_others(own, index):
                 i = next(i for i in range(len(index)) if own[i : i + 1] != index[i : i + 1])
                 there = ", ".join(side[i] if i < len(side) else "nothing" for side in (own, index))
                 raise InvalidParameterError(
