@@ -29,6 +29,7 @@ from . import (
     inference,
     mmd,
     neighbors,
+    reading,
     real,
     regret,
     search,
@@ -57,6 +58,7 @@ ROWS = {
     **store.ROWS,
     **gpm.ROWS,
     **inference.ROWS,
+    **reading.ROWS,
     **thinning.ROWS,
     **real.ROWS,
 }

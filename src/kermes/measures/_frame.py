@@ -273,8 +273,19 @@ def _without_gaps(packed: Any, left: AnyArray) -> Any:
 
 def cells(column: Any) -> tuple[AnyArray, AnyArray]:
     """Return the values of a column, and where there is none."""
+    if column.dtype == nw.String and column.implementation.is_pyarrow():
+        return _strings(column.to_native())
     values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
+
+
+def _strings(column: Any) -> tuple[AnyArray, AnyArray]:
+    """Return the values of a column of Arrow: of few different strings each is made and looked at once."""
+    encoded = column.combine_chunks().dictionary_encode()
+    names = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
+    numbers = encoded.indices.fill_null(len(names) - 1).to_numpy()
+    empty = np.array([name is None or not name.strip() for name in names])
+    return names[numbers], empty[numbers]
 
 
 def empty_cells(values: AnyArray, gaps: AnyArray) -> AnyArray:
