@@ -72,7 +72,7 @@ def record(name: str, row: Row) -> None:
     path = RESULTS / f"{date.today().isoformat()}.json"
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), **{p: version(p) for p in PEERS}}
     found = json.loads(path.read_text()) if path.exists() else {"machine": machine, "rows": {}}
-    found["rows"][name] = vars(row)
+    found["rows"][name] = {**vars(row), "passed": bool(row.passed)}
     path.write_text(json.dumps(found, indent=1) + "\n")
 
 
