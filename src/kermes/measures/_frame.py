@@ -12,7 +12,7 @@ from .._checks import guess, missing, row_number
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidMeasureError
 from ._build import pack
-from ._gather import PIECE, Numbering, gather
+from ._gather import PIECE, Coded, Numbering, gather
 from ._packed import Packed
 
 #: Strings in lower case that stand for no value.
@@ -124,7 +124,10 @@ def read(
     for name in numbers:
         require_numbers(source.schema, name)
     pieces = source.pieces([by, *constant])
-    values = ({name: cells(piece[name]) for name in piece.columns} for piece in pieces)
+    values = (
+        {name: cells(piece[name], coded=name == by and by not in constant) for name in piece.columns}
+        for piece in pieces
+    )
     keys, codes, constants = groups(values, by, constant, label)
     complete = np.ones(len(codes), dtype=bool) if gaps == "drop" else None
     blocks = _blocks(source, columns, weights, complete, (keys, codes) if gaps == "refuse" else None)
@@ -138,7 +141,7 @@ def read(
 
 
 def groups(
-    pieces: Iterable[Mapping[str, tuple[AnyArray, AnyArray]]],
+    pieces: Iterable[Mapping[str, tuple[Any, AnyArray]]],
     by: str,
     constant: Sequence[str] = (),
     label: str | None = None,
@@ -163,7 +166,7 @@ def groups(
             if name == label:
                 _refuse_without_label(*piece[name], name, codes[-1], numbering, row)
             known.add(*piece[name], codes[-1], numbering, row)
-        row += len(values)
+        row += len(codes[-1])
     joined = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64)
     if not len(joined):
         raise InvalidMeasureError("the table has no rows; a collection needs at least one measure.")
@@ -271,21 +274,22 @@ def _without_gaps(packed: Any, left: AnyArray) -> Any:
     return points[rows], weights[rows], np.concatenate([[0], np.cumsum(np.diff(offsets)[left])])
 
 
-def cells(column: Any) -> tuple[AnyArray, AnyArray]:
-    """Return the values of a column, and where there is none."""
+def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
+    """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
     if column.dtype == nw.String and column.implementation.is_pyarrow():
-        return _strings(column.to_native())
+        values, empty = _strings(column.to_native())
+        return values if coded and not empty.any() else np.array([*values.names, None])[values.numbers], empty
     values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
 
 
-def _strings(column: Any) -> tuple[AnyArray, AnyArray]:
-    """Return the values of a column of Arrow: of few different strings each is made and looked at once."""
+def _strings(column: Any) -> tuple[Coded, AnyArray]:
+    """Return a column of Arrow: each of its different strings is made and looked at once; no value has the last number."""
     encoded = column.combine_chunks().dictionary_encode()
-    names = np.array([*encoded.dictionary.to_pylist(), None], dtype=object)
-    numbers = encoded.indices.fill_null(len(names) - 1).to_numpy()
-    empty = np.array([name is None or not name.strip() for name in names])
-    return names[numbers], empty[numbers]
+    names = encoded.dictionary.to_pylist()
+    numbers = encoded.indices.fill_null(len(names)).to_numpy()
+    empty = np.array([*(not name.strip() for name in names), True])
+    return Coded(names, numbers), empty[numbers]
 
 
 def empty_cells(values: AnyArray, gaps: AnyArray) -> AnyArray:

@@ -6,7 +6,7 @@ The groups of all rows come first, as numbers; so every row has its place in the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from ..exceptions import InvalidMeasureError
 
 #: Rows that are read at a time.
 PIECE = 1 << 16
+
+
+class Coded(NamedTuple):
+    """A column of strings: the different ones in the order of their first rows, and which one each row has."""
+
+    names: list[str]
+    numbers: IndexArray
 
 
 class Numbering:
@@ -30,8 +37,10 @@ class Numbering:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def codes(self, values: AnyArray) -> IndexArray:
+    def codes(self, values: AnyArray | Coded) -> IndexArray:
         """Return the number of the group of each row, with new numbers for new groups."""
+        if isinstance(values, Coded):
+            return np.asarray(self._objects(values.names)[values.numbers])
         if values.dtype == object:
             return self._objects(values.tolist())
         if values.dtype not in self._dtypes:
