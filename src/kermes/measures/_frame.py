@@ -284,7 +284,7 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
 
 
 def _strings(column: Any) -> tuple[Coded, AnyArray]:
-    """Return a column of Arrow; each of its different strings is made and looked at once, and none is the last number."""
+    """Return a column of Arrow: each different string is made and looked at once; the number of none is last."""
     encoded = column.combine_chunks().dictionary_encode()
     names = encoded.dictionary.to_pylist()
     numbers = encoded.indices.fill_null(len(names)).to_numpy()
