@@ -277,8 +277,9 @@ def _without_gaps(packed: Any, left: AnyArray) -> Any:
 def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
     """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
     if column.dtype == nw.String and column.implementation.is_pyarrow():
-        values, empty = _strings(column.to_native())
-        return values if coded and not empty.any() else np.array([*values.names, None])[values.numbers], empty
+        strings, empty = _strings(column.to_native())
+        names = np.array([*strings.names, None], dtype=object)
+        return strings if coded and not empty.any() else names[strings.numbers], empty
     values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
 
