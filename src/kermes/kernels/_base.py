@@ -68,8 +68,8 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
         """
         if eval_gradient and Y is not None:
             raise ValueError("Gradient can only be evaluated when Y is None.")
-        left = as_measures(X, "X")
-        right = None if Y is None else left if Y is X else as_measures(Y, "Y")
+        left = self._read(X, "X")
+        right = None if Y is None else left if Y is X else self._read(Y, "Y")
         K, gradient = self._gram(left, right, eval_gradient and not all(h.fixed for h in self.hyperparameters))
         if not eval_gradient:
             return K
@@ -80,8 +80,12 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
         params: dict[str, Any] = super().get_params(deep=False)
         return with_inner(params) if deep else params
 
+    def _read(self, X: Any, name: str) -> Any:
+        """Return samples as :meth:`_gram` takes them, checked."""
+        return as_measures(X, name)
+
     @abstractmethod
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
+    def _gram(self, X: Any, Y: Any, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         """Return the Gram matrix; with ``gradient`` (then Y is None) also its derivatives (n, n, n_dims), else None.
 
         Y = None is not the same as X: ``WhiteKernel`` is noise on the former only.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +13,6 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from .._checks import choice
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
-from ..measures import Measures
 from ..measures._mixed import Key, Mixed, Want, as_mixed
 from ._base import MeasureKernel, is_kernel
 
@@ -96,37 +95,24 @@ class Columns(MeasureKernel):
 
     # -- values ---------------------------------------------------------------------------------------
 
-    @overload
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: Literal[False] = False) -> FloatArray: ...
-    @overload
-    def __call__(self, X: Any, Y: Any = None, *, eval_gradient: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
-    @overload
-    def __call__(self, X: Any, Y: Any, eval_gradient: bool) -> FloatArray | tuple[FloatArray, FloatArray]: ...
-    def __call__(
-        self, X: Any, Y: Any = None, eval_gradient: bool = False
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return the Gram matrix of X and Y, tables with the columns of the kernel; with its gradient on request."""
-        if eval_gradient and Y is not None:
-            raise ValueError("Gradient can only be evaluated when Y is None.")
+    def _read(self, X: Any, name: str) -> Mixed:
+        return self.read(X)
+
+    def _gram(self, X: Mixed, Y: Mixed | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         multiply = choice(self.combine, "combine", ["sum", "product"]) == "product"
-        left = self.read(X)
-        right = None if Y is None else left if Y is X else self.read(Y)
         parts = [
-            kernel(left.columns[label], None if right is None else right.columns[label], eval_gradient)
+            kernel(X.columns[label], None if Y is None else Y.columns[label], gradient)
             for label, kernel in self._labelled().items()
         ]
-        grams = [part[0] if eval_gradient else part for part in parts]
-        K = reduce(np.multiply if multiply else np.add, grams)
-        if not eval_gradient:
-            return np.asarray(K)
+        grams = [part[0] if gradient else part for part in parts]
+        K = np.asarray(reduce(np.multiply if multiply else np.add, grams))
+        if not gradient:
+            return K, None
         gradients = [part[1] for part in parts]
         if multiply:  # by the product of the other parts
             others = [reduce(np.multiply, grams[:i] + grams[i + 1 :], np.ones_like(K)) for i in range(len(grams))]
-            gradients = [gradient * other[:, :, None] for gradient, other in zip(gradients, others, strict=True)]
-        return np.asarray(K), np.concatenate(gradients, axis=2)
-
-    def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
-        raise NotImplementedError  # never called: __call__ reads columns, not measures
+            gradients = [own * other[:, :, None] for own, other in zip(gradients, others, strict=True)]
+        return K, np.concatenate(gradients, axis=2)
 
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X."""

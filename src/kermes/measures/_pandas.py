@@ -178,7 +178,7 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
     def view(self, dtype: Any = None) -> Any:
         """Return another array over the same rows."""
         if dtype is not None:
-            raise NotImplementedError(dtype)
+            raise NotImplementedError(dtype)  # what pandas expects of arrays without views as another type
         return type(self)(self._pool, self._rows)
 
     def _values_for_factorize(self) -> tuple[AnyArray, Any]:
