@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1] / "src" / "kermes"
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 #: Small things that every package may use.
-LEAVES = {"exceptions", "_typing", "_checks"}
+LEAVES = {"exceptions", "_names", "_typing", "_checks"}
 #: What each package uses beyond the leaves and itself. The command line and the papers take public names of all.
 EDGES = {
     "_atomic": {"_dry_run"},
@@ -22,6 +22,7 @@ EDGES = {
     "_linalg": set(),
     "_model_checks": {"engine", "features", "measures"},
     "_model_types": {"_frozen"},
+    "_names": set(),
     "_persistence": {"_atomic", "_foreign", "_model_checks", "_model_types"},
     "_quantities": set(),
     "_scales": set(),

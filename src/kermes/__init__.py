@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import divergences, ground
+from ._names import public_dir
 from .engine import Engine, pairwise, precompute
 from .measures import Measures
 
@@ -87,6 +88,7 @@ __all__ = [
     "precompute",
     "save",
 ]
+__dir__ = public_dir(__all__)
 
 #: Names that are loaded at first use: other capitalised ones are estimators, the rest are packages.
 _HOMES = {
@@ -108,7 +110,3 @@ def __getattr__(name: str) -> Any:
         module = importlib.import_module(f"kermes.{home}")
         return module if home == name else getattr(module, name)
     raise AttributeError(f"module 'kermes' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._names import public_dir
+
 __all__ = [
     "ConvergenceWarning",
     "DegenerateDataWarning",
@@ -43,6 +45,7 @@ __all__ = [
     "StoreWarning",
     "UnsuitableDataError",
 ]
+__dir__ = public_dir(__all__)
 
 
 class KermesError(Exception):

@@ -6,6 +6,8 @@ kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search ·
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._main import main
 
 __all__ = ["main"]
+__dir__ = public_dir(__all__)

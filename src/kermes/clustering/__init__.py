@@ -8,9 +8,11 @@ below; :mod:`kermes.plot` draws the results. Start reading at ``_hierarchical``.
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._hierarchical import HierarchicalClustering
 from ._k_means import KMeans
 from ._k_medoids import KMedoids
 from ._report import ClusterReport, cluster_report
 
 __all__ = ["ClusterReport", "HierarchicalClustering", "KMeans", "KMedoids", "cluster_report"]
+__dir__ = public_dir(__all__)

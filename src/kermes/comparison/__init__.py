@@ -20,6 +20,7 @@ Imports ``estimators``, ``definiteness`` and everything below. Start reading at 
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._auto import auto_candidates
 from ._candidate import Candidate
 from ._compare import compare
@@ -38,3 +39,4 @@ __all__ = [
     "auto_candidates",
     "compare",
 ]
+__dir__ = public_dir(__all__)

@@ -8,6 +8,7 @@ return · ``_study``: a simulated study · ``_synthetic``: measures whose distan
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._aeon import load_appliances, load_vowels
 from ._geomstats import load_cells, load_muscles
 from ._images import Images, find_folder, load_digits, load_mnist, load_quickdraw, load_usps, read_idx
@@ -37,3 +38,4 @@ __all__ = [
     "make_translates",
     "read_idx",
 ]
+__dir__ = public_dir(__all__)

@@ -7,6 +7,7 @@ Imports ``measures``, ``ground`` and, at call time, ``core``.
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._base import Claims, Divergence, Route, Tile
 from ._bhattacharyya import Bhattacharyya
 from ._catalogue import Claimed, catalogue, claims, claims_markdown
@@ -51,3 +52,4 @@ __all__ = [
     "claims",
     "claims_markdown",
 ]
+__dir__ = public_dir(__all__)

@@ -19,6 +19,7 @@ slots: it numbers by position. Divergences know nothing of all this. Start at ``
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._engine import DEFAULT, Engine
 from ._estimate import Estimate
 from ._info import Info
@@ -37,3 +38,4 @@ __all__ = [
     "pairwise",
     "precompute",
 ]
+__dir__ = public_dir(__all__)

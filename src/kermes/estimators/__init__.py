@@ -11,6 +11,7 @@ linear algebra, ``_expected_failures`` the checks of scikit-learn that do not pa
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._conformal import ConformalClassifier, ConformalRegressor
 from ._equivalent_gp import EquivalentWassersteinGP
 from ._expected_failures import expected_failed_checks
@@ -41,3 +42,4 @@ __all__ = [
     "careful_l_bfgs",
     "expected_failed_checks",
 ]
+__dir__ = public_dir(__all__)

@@ -9,6 +9,7 @@ atoms that all measures share · ``_summaries`` the baselines: moments, shares o
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._codebook import Codebook
 from ._fourier import RandomFourierFeatures
 from ._kernel import KernelFeatures
@@ -28,3 +29,4 @@ __all__ = [
     "RandomFourierFeatures",
     "SlicedFeatures",
 ]
+__dir__ = public_dir(__all__)

@@ -9,7 +9,9 @@ written as text, ``_parquet`` as Parquet · ``_samples`` what is known of each m
 from __future__ import annotations
 
 from .._atomic import whole
+from .._names import public_dir
 from ._anndata import to_anndata
 from ._data import Data, is_table, kind, read, write
 
 __all__ = ["Data", "is_table", "kind", "read", "to_anndata", "whole", "write"]
+__dir__ = public_dir(__all__)

@@ -12,6 +12,7 @@ Point kernels: :class:`Linear`, :class:`Gaussian`, :class:`Polynomial`, :class:`
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._base import Ground
 from ._costs import COSTS, Binary, Cost, CostFunction, Euclidean, Matrix, Metric, SqEuclidean, Torus, as_cost
 from ._kernels import Gaussian, KernelFunction, Laplacian, Linear, PointKernel, Polynomial, Table, as_point_kernel
@@ -37,3 +38,4 @@ __all__ = [
     "as_cost",
     "as_point_kernel",
 ]
+__dir__ = public_dir(__all__)

@@ -12,6 +12,7 @@ Imports ``_estimator``, ``engine`` and what is below. Start reading at ``_perman
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._barycenter import BarycenterInfo, barycenter
 from ._dispersion import dispersion
 from ._k_sample import k_sample
@@ -34,3 +35,4 @@ __all__ = [
     "trend",
     "two_sample",
 ]
+__dir__ = public_dir(__all__)

@@ -8,6 +8,7 @@ the uncertainties of a Gaussian process right? Imports ``estimators`` and everyt
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._difference import CoordinateDifference, Difference, difference
 from ._map import DataMap, data_map
 from ._models import Contributions, LeaveOneOut, contributions, leave_one_out
@@ -34,3 +35,4 @@ __all__ = [
     "transport_plan",
     "weighted_pca",
 ]
+__dir__ = public_dir(__all__)

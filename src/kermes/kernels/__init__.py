@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._anisotropic import AnisotropicWasserstein, inverse_squared_rho
 from ._base import MeasureKernel
 from ._bhattacharyya import Bhattacharyya
@@ -32,3 +33,4 @@ __all__ = [
     "SemigroupMixture",
     "inverse_squared_rho",
 ]
+__dir__ = public_dir(__all__)

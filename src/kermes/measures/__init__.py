@@ -9,6 +9,7 @@ below it only. Start reading at ``_collection``.
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._chunks import chunks
 from ._collection import Measures
 from ._convert import as_measures
@@ -17,3 +18,4 @@ from ._measure import Measure
 from ._packed import Support
 
 __all__ = ["Measure", "Measures", "Support", "as_measures", "chunks", "mean_measure"]
+__dir__ = public_dir(__all__)

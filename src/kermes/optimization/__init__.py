@@ -8,6 +8,7 @@ distances with their gradients. Imports ``estimators`` and everything below. Sta
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._acquisition import Acquisition, ExpectedImprovement, LowerConfidenceBound
 from ._ascent import project
 from ._optimizer import SearchInterrupted, SimplexOptimizer, SimplexResult, minimize_on_simplex
@@ -27,3 +28,4 @@ __all__ = [
     "minimize_on_simplex",
     "project",
 ]
+__dir__ = public_dir(__all__)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import importlib
 
+from .._names import public_dir
 from ._paper import Paper
 
 __all__ = ["KEYS", "Paper", "get_paper"]
+__dir__ = public_dir(__all__)
 
 #: Papers that can be reproduced, with their titles.
 KEYS = {

@@ -8,6 +8,7 @@ or a figure. ``_matrices`` · ``_dendrogram`` · ``_map`` · ``_panels`` of meas
 
 from __future__ import annotations
 
+from .._names import public_dir
 from ._contributions import ContributionsDisplay
 from ._dendrogram import DendrogramDisplay, dendrogram
 from ._difference import DifferenceDisplay
@@ -35,3 +36,4 @@ __all__ = [
     "heatmap",
     "weighted_pca",
 ]
+__dir__ = public_dir(__all__)
