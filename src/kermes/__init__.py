@@ -9,10 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import divergences, ground
 from ._names import public_dir
-from .engine import Engine, pairwise, precompute
-from .measures import Measures
 
 if TYPE_CHECKING:
     from . import (
@@ -20,9 +17,11 @@ if TYPE_CHECKING:
         comparison,
         datasets,
         definiteness,
+        divergences,
         estimators,
         features,
         files,
+        ground,
         inference,
         inspection,
         kernels,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     )
     from ._persistence import load, save
     from .comparison import compare
+    from .engine import Engine, pairwise, precompute
     from .estimators import (
         ConformalClassifier,
         ConformalRegressor,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         StreamingLSSVMRegressor,
     )
     from .features import KernelFeatures, MixtureFeatures
+    from .measures import Measures
 
 __all__ = [
     "ConformalClassifier",
@@ -90,14 +91,20 @@ __all__ = [
 ]
 __dir__ = public_dir(__all__)
 
-#: Names that are loaded at first use: other capitalised ones are estimators, the rest are packages.
+#: Where names are, which are loaded at first use: other capitalised ones are estimators, the rest are packages.
 _HOMES = {
+    "Engine": "engine",
     "KernelFeatures": "features",
+    "Measures": "measures",
     "MixtureFeatures": "features",
     "compare": "comparison",
     "load": "_persistence",
+    "pairwise": "engine",
+    "precompute": "engine",
     "save": "_persistence",
 }
+#: Packages that are found here too, beside those of ``__all__``.
+_MORE = ("engine", "exceptions", "measures")
 
 
 def __getattr__(name: str) -> Any:
@@ -105,7 +112,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("kermes")
-    if name in __all__:
+    if name in __all__ or name in _MORE:
         home = _HOMES.get(name, "estimators" if name[0].isupper() else name)
         module = importlib.import_module(f"kermes.{home}")
         return module if home == name else getattr(module, name)

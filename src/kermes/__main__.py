@@ -1,6 +1,6 @@
 """``python -m kermes``: the command line."""
 
-from .cli import main
+from .cli import start
 
 if __name__ == "__main__":
-    main()
+    start()

@@ -156,6 +156,57 @@ def test_ctrl_c_ends_a_program_cleanly(folder):
     assert not (folder / "d.npy").exists()
 
 
+LOADING = """
+import os, signal, sys
+from kermes.cli import start
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            os.kill(os.getpid(), signal.%s)
+
+assert "numpy" not in sys.modules
+signal.signal(signal.SIGINT, signal.%s)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["kermes", "--version"]
+start()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signals_are_heard_while_modules_are_loaded(name):
+    code = LOADING % (name, "default_int_handler")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr, result.stdout) == (130, "Interrupted.\n", "")
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    code = LOADING % ("SIGINT", "SIG_IGN")  # as in the background of a script
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "kermes" in result.stdout
+
+
+class Dropping:
+    """Compiled code, here a destructor, that drops an interrupt."""
+
+    def __del__(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_that_compiled_code_drops_is_sent_again(monkeypatch):
+    def work():
+        del [Dropping()][0]
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            time.sleep(0.01)
+
+    monkeypatch.setitem(main.commands, "work", click.command("work")(work))
+    result = CliRunner().invoke(main, ["work"])
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
+
+
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # the second is that of LANG=C
 def test_streams_without_the_characters_print_others(errors, monkeypatch):
     """In one process: a stream of ASCII is what PYTHONIOENCODING=ascii and some consoles give."""

@@ -44,6 +44,23 @@ def test_explain_permutes_within_blocks(run, folder):
     assert "`y` is constant within every block" in run(*given, "--blocks", "patient", code=2).err
 
 
+def test_explain_permutes_whole_units(run, folder):
+    table = pd.read_csv("cells.csv")
+    number = table["patient"].str[1:].astype(int)
+    table.assign(donor=number // 4 * 2 + number % 2).to_csv("donors.csv", index=False)
+    given = ["explain", "donors.csv", "--by", "patient", "--columns", "cd4,cd8", "--label", "sick"]
+    given += ["--permutations", "999", "--json"]
+    alone, together = run(*given).json, run(*given, "--units", "donor").json
+    assert (alone["permutations"], together["permutations"]) == (999, 923)  # 12 donors, six of them sick
+
+
+@pytest.mark.parametrize("command", ["test", "explain"])
+def test_a_label_has_one_name(run, command):
+    given = [command, "cells.csv", "--by", "patient", "--label", "sick", "--group", "age"]
+    said = "--label (or --group, its older name) is given 2 times: sick, age. Give it once."
+    assert said in run(*given, code=2).err
+
+
 def test_explain_keeps_the_units_of_the_file(run, folder):
     table = pd.read_csv("cells.csv")
     table["cd8"] *= 1000.0

@@ -104,6 +104,27 @@ def test_blocks_and_seeds():
         difference(X, y, blocks=y)
 
 
+def test_units_count_once():
+    """Measures of a unit on a shared support are their mean: each unit's mean histogram gives the same."""
+    rng = np.random.default_rng(4)
+    H = rng.dirichlet(np.ones(6), size=24)
+    units = np.repeat(rng.permutation(12), rng.permuted(np.repeat([1, 3], 6)))
+    y = units % 2
+    X = Measures.from_histograms(H, np.arange(6.0))
+    found = difference(X, y, units=units, blocks=units // 4, n_permutations=99, random_state=0)
+    means = np.stack([H[units == unit].mean(axis=0) for unit in range(12)])
+    averaged = Measures.from_histograms(means, np.arange(6.0))
+    expected = difference(averaged, np.arange(12) % 2, blocks=np.arange(12) // 4, n_permutations=99, random_state=0)
+    for name in ("scores", "bands", "p_values"):
+        assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12)
+    assert_allclose(found.coordinates.shifts, expected.coordinates.shifts, atol=1e-12)
+    assert found.p_value != difference(X, y, n_permutations=99, random_state=0).p_value
+    with pytest.raises(UnsuitableDataError, match="`y` must be the same for all measures of a unit"):
+        difference(X, np.arange(24) % 2, units=units // 6)
+    with pytest.raises(UnsuitableDataError, match="each group needs two units or more; group 0 has one"):
+        difference(X, units % 2, units=np.where(y, units, 0))
+
+
 def test_equal_measures_and_bad_input():
     X, y = histograms()
     same = Measures.from_histograms(np.ones((6, 3)), np.arange(3.0))

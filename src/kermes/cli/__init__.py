@@ -2,12 +2,51 @@
 
 ``_main`` the group, its errors and exit codes · ``_options`` and ``_output`` what commands share · ``_naming``
 kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search · every other file the command of its name.
+
+This file loads nothing but ``signal``, so that Ctrl-C is heard while everything else is loaded.
 """
 
 from __future__ import annotations
 
-from .._names import public_dir
-from ._main import main
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["main"]
+from .._names import public_dir
+
+if TYPE_CHECKING:
+    from ._main import main
+
+__all__ = ["main", "start"]
 __dir__ = public_dir(__all__)
+
+
+def start() -> None:
+    """Run the program ``kermes``: Ctrl-C and SIGTERM end it in a line while modules are loaded, too."""
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) == usual:  # otherwise it is ignored, as in the background of a script
+            signal.signal(number, _leave)
+    from ._main import main
+
+    main()
+
+
+def _leave(*_: Any) -> None:
+    """End at once: before a command nothing was begun, after it nothing is left but temporary files.
+
+    An exception would be swallowed, or be shown with its traceback, by whatever module is being loaded.
+    """
+    shared: Any = sys.modules.get("kermes.engine._shared")
+    if hasattr(shared, "close"):
+        shared.close()
+    os.write(2, b"Interrupted.\n")
+    os._exit(130)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "main":
+        from ._main import main
+
+        return main
+    raise AttributeError(f"module 'kermes.cli' has no attribute {name!r}")

@@ -22,6 +22,9 @@ units_option = click.option(
 blocks_option = click.option(
     "--blocks", metavar="COLUMN", help="Permute within these only: site, batch, donor seen twice."
 )
+assigned_option = click.option(
+    "--units", metavar="COLUMN", help="What labels were assigned to, if it has several measures: donor."
+)
 
 
 def read_with(reading: Reading, path: Path, **columns: tuple[str, ...]) -> Any:

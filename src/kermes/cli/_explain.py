@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._columns import blocks_option, column_of, read_with, require_groups
+from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
 from ._options import Reading, as_json, command, output, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable, refuse_ending, say
@@ -27,6 +27,7 @@ REST = "the rest"
 @plans
 @reads(groups=True)
 @blocks_option
+@assigned_option
 @click.option("--permutations", type=click.IntRange(1), default=999, show_default=True, help="All, if they are fewer.")
 @seed_option
 @output("Where the picture goes: .png, .pdf or .svg.")
@@ -35,6 +36,7 @@ def explain(
     data: Path,
     reading: Reading,
     blocks: str | None,
+    units: str | None,
     permutations: int,
     seed: int,
     output: Path | None,
@@ -49,13 +51,15 @@ def explain(
     from .._dry_run import stop_if_dry
 
     refuse_ending(output, (".png", ".pdf", ".svg"))
-    found = read_with(reading, data, blocks=() if blocks is None else (blocks,))
+    asked = {"blocks": blocks, "units": units}
+    found = read_with(reading, data, **{option: (name,) for option, name in asked.items() if name is not None})
     if found.labels is None:
         raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
     require_groups(found.labels, reading.label or "label")
     say_hints(found, reading)
     stop_if_dry()
-    results = _differences(found, standardized(found, reading), column_of(found, blocks), permutations, seed)
+    columns = {option: column_of(found, name) for option, name in asked.items()}
+    results = _differences(found, standardized(found, reading), columns, permutations, seed)
     names = found.columns or tuple(f"coordinate {j}" for j in range(found.measures.dim))
     facts = _facts(results, names)
     if as_json:
@@ -70,13 +74,13 @@ def explain(
         say(f"Picture written to {output}")
 
 
-def _differences(found: Any, reading: Reading, blocks: Any, permutations: int, seed: int) -> list[Any]:
+def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutations: int, seed: int) -> list[Any]:
     """Return the difference of two groups, or those of each from the rest; in the units of the file."""
     from ..inspection import difference
 
     X, scaler = found.measures, reading.scaler(found.measures)
     scaled = X if scaler is None else scaler.fit_transform(X)
-    options: dict[str, Any] = {"blocks": blocks, "n_permutations": permutations, "level": LEVEL, "random_state": seed}
+    options: dict[str, Any] = columns | {"n_permutations": permutations, "level": LEVEL, "random_state": seed}
     groups = np.unique(found.labels)
     if len(groups) <= 2:
         results = [difference(scaled, found.labels, **options)]

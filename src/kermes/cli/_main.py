@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import codecs
 import io
 import signal
@@ -59,7 +60,8 @@ class Group(click.Group):
         """Run the command; ``--debug`` lets errors through with their traceback."""
         _spell_out()
         if ctx.params.get("debug"):
-            return super().invoke(ctx)
+            with _terminable():
+                return super().invoke(ctx)
         try:
             with _short_warnings(), _terminable():
                 return super().invoke(ctx)
@@ -103,15 +105,35 @@ def _spell_out() -> None:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does, so that nothing unfinished stays in any folder."""
+    """Let SIGTERM end the command as Ctrl-C does, so that nothing unfinished stays in any folder.
+
+    What is ignored stays so. An interrupt that compiled code drops (Cython's, while pyarrow looks for pandas) is sent
+    again, a little later.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
+    dropped = sys.unraisablehook
+
+    def send_again(event: Any) -> None:
+        if not issubclass(event.exc_type, KeyboardInterrupt):
+            dropped(event)
+            return
+        again = threading.Timer(0.05, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
+
     try:
+        for number in heard:
+            signal.signal(number, signal.default_int_handler)
+        sys.unraisablehook = send_again
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = dropped
+        for number, handler in heard.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

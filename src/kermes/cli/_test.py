@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._columns import blocks_option, column_of, read_with, require_groups
+from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, plans, reads, seed_option
 from ._output import number, print_json, print_table, printable
@@ -27,7 +27,7 @@ LEVEL = 0.05
 @plans
 @reads(groups=True)
 @blocks_option
-@click.option("--units", metavar="COLUMN", help="What labels were assigned to, if it has several measures: donor.")
+@assigned_option
 @click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
 @click.option("--permutations", type=click.IntRange(1), default=9999, show_default=True, help="All, if they are fewer.")
 @click.option("--trend", is_flag=True, help="The label is a number (age, dose): test whether measures move with it.")

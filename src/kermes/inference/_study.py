@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,16 +90,22 @@ def read_study(
     squared = (D / scale) ** power
     columns = tuple(tested.values())
     if units is not None:
-        keys, unit = as_labels(units, "units", n)
-        first = np.unique(unit, return_index=True)[1]
-        for column in (*columns, *others, Column("blocks", codes, np.zeros((n, 0)))):
-            _require_constant(column, unit, first, keys)
+        unit, first = read_units(units, (*columns, *others, Column("blocks", codes, np.zeros((n, 0)))))
         squared = _centroids(squared, unit)
         columns = tuple(column.of(first) for column in columns)
         others, codes = tuple(column.of(first) for column in others), codes[first]
     for column in (*columns, *others):
         _require_sizes(column, "units" if units is not None else "measures")
     return Study(squared, scale, columns, others, codes)
+
+
+def read_units(units: Any, columns: Sequence[Column]) -> tuple[IndexArray, IndexArray]:
+    """Return the unit of each measure and the first measure of each unit; refuse columns that change within one."""
+    keys, unit = as_labels(units, "units", len(columns[0].codes))
+    first = np.unique(unit, return_index=True)[1]
+    for column in columns:
+        _require_constant(column, unit, first, keys)
+    return unit, first
 
 
 def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
@@ -202,6 +208,12 @@ def _require_sizes(column: Column, what: str) -> None:
         )
 
 
+def unit_means(values: FloatArray, unit: IndexArray) -> FloatArray:
+    """Return the mean over the rows of each unit."""
+    Z = indicators(unit)
+    return np.asarray((Z / Z.sum(axis=0)).T @ values)
+
+
 def _centroids(squared: FloatArray, unit: IndexArray) -> FloatArray:
     r"""Return squared distances between the centroids of units in principal coordinates.
 
@@ -209,9 +221,7 @@ def _centroids(squared: FloatArray, unit: IndexArray) -> FloatArray:
 
     with means over all pairs of members; negative only if distances are not Euclidean.
     """
-    Z = indicators(unit)
-    Z /= Z.sum(axis=0)
-    means = Z.T @ squared @ Z
+    means = unit_means(unit_means(squared, unit).T, unit)
     inner = np.diagonal(means)
     centred = means - 0.5 * (inner[:, None] + inner[None])
     np.fill_diagonal(centred, 0.0)

@@ -18,6 +18,7 @@ from ..divergences._support import dense_rows
 from ..exceptions import DegenerateDataWarning, UnsuitableDataError
 from ..ground import Gaussian, PointKernel, as_point_kernel
 from ..inference._permutations import TOLERANCE, Permutations, as_generator
+from ..inference._study import Column, read_units, unit_means
 from ..measures import Measures, as_measures
 
 __all__ = ["CoordinateDifference", "Difference", "difference"]
@@ -113,6 +114,7 @@ def difference(
     level: float = 0.95,
     blocks: Any = None,
     random_state: Any = None,
+    units: Any = None,
 ) -> Difference:
     r"""Return where two groups of measures differ, and by how much they would differ by chance.
 
@@ -141,6 +143,9 @@ def difference(
         Labels are permuted within blocks only (donors, sites).
     random_state : int, Generator or None
         Seed of points and permutations.
+    units : array of shape (n,), optional
+        Where several measures are of one unit (donor, slide) and the *units* were assigned to the groups: each unit
+        counts once, by the mean of its :math:`f_i`, and units are permuted. Labels and blocks are those of units.
 
     Returns
     -------
@@ -153,9 +158,9 @@ def difference(
     m permutations with as large a maximum. Points where all measures agree have score 0 and p-value 1.
     *Coordinates*: for each, :math:`W_2` between the barycentres of both groups along it (mean quantile functions over
     20 equal cells), with bands and p-values over all coordinates in the same way.
-    *Assumptions*: measures are exchangeable within blocks if the labels mean nothing; cells, pixels or points of one
-    measure need not be independent, and never count as replicates. A difference of masses at a point says that the
-    groups differ there, not why: a shifted group has too little on one side and too much on the other.
+    *Assumptions*: measures (or units) are exchangeable within blocks if the labels mean nothing; cells, pixels or
+    points of one measure need not be independent, and never count as replicates. A difference of masses at a point says
+    that the groups differ there, not why: a shifted group has too little on one side and too much on the other.
     *Cost*: :math:`O(N m)` kernel values for N atoms and m points, and :math:`O(n m)` for each permutation.
 
     References
@@ -181,13 +186,18 @@ def difference(
     (2, True)
     """
     measures = as_measures(X, "X")
-    require_order(X, y=y, blocks=blocks)
+    require_order(X, y=y, blocks=blocks, units=units)
     groups, codes = as_labels(y, "y", len(measures))
-    _check_groups(groups, codes)
+    strata = np.zeros(len(measures), dtype=np.int64) if blocks is None else as_labels(blocks, "blocks", len(codes))[1]
+    unit = None
+    if units is not None:
+        none = np.zeros((len(codes), 0))
+        unit, first = read_units(units, (Column("`y`", codes, none), Column("`blocks`", strata, none)))
+        codes, strata = codes[first], strata[first]
+    _check_groups(groups, codes, "measures" if units is None else "units")
     n_points = integer(n_points, "n_points", low=1)
     level = real(level, "level", low=0.5, high=0.9999)
     rng = as_generator(random_state)
-    strata = np.zeros(len(measures), dtype=np.int64) if blocks is None else as_labels(blocks, "blocks", len(codes))[1]
     permutations = Permutations(codes, strata, integer(n_permutations, "n_permutations", low=1), rng)
     if permutations.distinct == 1:
         raise UnsuitableDataError(
@@ -196,8 +206,12 @@ def difference(
         )
     kernel = None if ground is None else as_point_kernel(ground)
     points, values, kernel = _values(measures, kernel, n_points, rng)
-    quantiles = _quantiles(measures)
-    scores, bands, p_values, coordinates = _judge(values, quantiles, codes, permutations, level, measures)
+    quantiles, means = _quantiles(measures), measures.expectation(measures.points)
+    if unit is not None:
+        d, K = quantiles.shape[1:]
+        values, means = unit_means(values, unit), unit_means(means, unit)
+        quantiles = unit_means(quantiles.reshape(len(unit), d * K), unit).reshape(-1, d, K)
+    scores, bands, p_values, coordinates = _judge(values, quantiles, means, codes, permutations, level)
     support = measures.support
     if not bands.any():
         warnings.warn(
@@ -209,7 +223,7 @@ def difference(
     )  # fmt: skip
 
 
-def _check_groups(groups: AnyArray, codes: IndexArray) -> None:
+def _check_groups(groups: AnyArray, codes: IndexArray, what: str) -> None:
     if len(groups) != 2:
         raise UnsuitableDataError(
             f"`y` must hold the labels of two groups; got {len(groups)}. Select two groups, or compare one with the "
@@ -218,7 +232,7 @@ def _check_groups(groups: AnyArray, codes: IndexArray) -> None:
     sizes = np.bincount(codes)
     if sizes.min() < 2:
         raise UnsuitableDataError(
-            f"each group needs two measures or more; group {groups[sizes.argmin()]!s} has one. Nothing can be said of "
+            f"each group needs two {what} or more; group {groups[sizes.argmin()]!s} has one. Nothing can be said of "
             "chance otherwise."
         )
 
@@ -256,7 +270,12 @@ def _quantiles(X: Measures) -> FloatArray:
 
 
 def _judge(
-    values: FloatArray, quantiles: FloatArray, codes: IndexArray, permutations: Permutations, level: float, X: Measures
+    values: FloatArray,
+    quantiles: FloatArray,
+    means: FloatArray,
+    codes: IndexArray,
+    permutations: Permutations,
+    level: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray, CoordinateDifference]:
     """Return scores, bands and p-values of points, and those of coordinates, from the same permutations."""
     contrast = np.where(codes == 1, 1.0 / np.count_nonzero(codes == 1), -1.0 / np.count_nonzero(codes == 0))
@@ -283,9 +302,7 @@ def _judge(
         strict=True,
     )
     along = np.sqrt(((contrast @ centred[1]) ** 2).reshape(d, K).sum(axis=1))
-    coordinates = CoordinateDifference(
-        along * unit, contrast @ X.expectation(X.points), critical[1] * reach * unit, p_values[1]
-    )
+    coordinates = CoordinateDifference(along * unit, contrast @ means, critical[1] * reach * unit, p_values[1])
     return np.where(spread > 0, contrast @ centred[0], 0.0), critical[0] * spread, p_values[0], coordinates
 
 
