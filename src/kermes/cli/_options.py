@@ -78,15 +78,15 @@ class Renamed(click.Option):
     """An option whose help shows its first name only; the others are older spellings of it. It may be given once."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, multiple=True, **options)
+        super().__init__(*args, **{**options, "multiple": True})
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """Return the one value; refuse two, of which click would take the last."""
-        given = super().process_value(ctx, value) or (None,)
+        given: tuple[str, ...] = super().process_value(ctx, value) or ()
         if len(given) > 1:
             names = f"{self.opts[0]}{''.join(f' (or {name}, its older name)' for name in self.opts[1:])}"
             raise click.UsageError(f"{names} is given {len(given)} times: {', '.join(given)}. Give it once.", ctx)
-        return given[0]
+        return given[0] if given else None
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the line of the help without the older spellings."""
