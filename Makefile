@@ -71,5 +71,5 @@ release-candidate:  ## the release checklist, dry: what is ready, what is missin
 	$(PYTHON) tools/release.py --dry-run
 
 clean:  ## remove caches and the environments
-	rm -rf $(VENV) .venv-min docs/_build docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-min docs/_build docs/gallery docs/api .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

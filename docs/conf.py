@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import Shown, mathjax, show_defaults, show_factories
+from plots import show_plot, write_plots
 from tables import write_tables
 
 project = "kermes"
@@ -65,8 +66,10 @@ html_title = "kermes"
 
 
 def setup(app):
-    """Write the tables of the paper pages before the pages are read; complete signatures and docstrings."""
+    """Write tables and plots before the pages are read; complete signatures and docstrings."""
     write_tables()
+    write_plots()
     app.connect("autodoc-process-signature", show_factories)
     # Before numpydoc, which has the priority 500.
     app.connect("autodoc-process-docstring", show_defaults, priority=100)
+    app.connect("autodoc-process-docstring", show_plot, priority=200)
