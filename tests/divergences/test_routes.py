@@ -117,14 +117,18 @@ def test_cost_matrix_equals_the_cost_it_tabulates():
         assert_allclose(given, direct, atol=1e-7)
 
 
-def test_exact_transport_with_and_without_a_table_of_costs(clouds):
-    X = clouds(6, 2)
+def test_exact_transport_with_and_without_a_table_of_costs():
+    """Costs are tabulated where pairs share points, and an entry of the table is used more than once."""
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples([rng.integers(0, 3, size=(8, 2)) for _ in range(6)])
     for p in (1.0, 2.0):
         tabulated, computed = (
             wasserstein_routes.NetworkSimplex.of(ground.Euclidean(), p, X, X, largest) for largest in (100, 0)
         )
         assert tabulated.table is not None
         assert computed.table is None
+        apart = Measures.from_samples(rng.normal(size=(6, 8, 2)))
+        assert wasserstein_routes.NetworkSimplex.of(ground.Euclidean(), p, apart, apart).table is None
         assert_allclose(all_pairs(computed, X), all_pairs(tabulated, X), atol=1e-12)
 
 

@@ -113,8 +113,11 @@ class NetworkSimplex(Exact):
 
     @classmethod
     def of(cls, cost: Cost, p: float, X: Measures, Y: Measures, largest: int = LARGEST_TABLE) -> NetworkSimplex:
-        """Tabulate the costs of at most ``largest`` points."""
+        """Tabulate the costs of at most ``largest`` points; not those of clouds that share few points, used once."""
         common, unit = common_support(X, Y, cost), 1.0
+        used = len(X.points) * len(Y.points) // (2 if X is Y else 1)
+        if cost.code is not None and p in (1, 2) and len(common.points) ** 2 > used:
+            largest = 0
         table = cost_table(cost, common, largest)
         if table is not None:
             if p not in (1, 2):
