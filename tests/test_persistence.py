@@ -420,7 +420,7 @@ def engine_by_cached_store(schema):
 
 
 def engine_by_cached_dictionary(schema):
-    """The attributes of the engine are a dictionary that was seen before under the number of an empty one."""
+    """The attributes of the engine are a dictionary that was seen before, named by its number."""
     engine = next(node for node in nodes(schema) if node.get("__class__") == "Engine")
     attributes = json.loads(json.dumps(engine["content"]))
     attributes["content"]["store"] = json_node("chosen.zarr")
@@ -429,15 +429,7 @@ def engine_by_cached_dictionary(schema):
     schema["content"]["notes"]["key_types"]["content"].append(
         {"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}
     )
-    nothing = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": []}
-    empty = {
-        "__class__": "dict",
-        "__module__": "builtins",
-        "__loader__": "DictNode",
-        "content": {},
-        "key_types": nothing,
-    }
-    engine["content"] = empty | {"__id__": 78}
+    engine["content"] = {"__class__": None, "__module__": None, "__loader__": "CachedNode", "__id__": 78}
 
 
 def model_last(schema):

@@ -166,11 +166,30 @@ def read_zip(path: str | PathLike[str], what: str) -> dict[str, bytes]:
     """Return the members of a zip archive by name; names are never taken for paths."""
     require_file(path)
     with decoding(path, what), zipfile.ZipFile(path) as archive:
-        require_room(path, sum(member.file_size for member in archive.infolist()))
-        kinds = {member.compress_type for member in archive.infolist()}
-        if not kinds <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise ValueError("it is compressed by a method other than deflate")
-        return {member.filename: archive.read(member) for member in archive.infolist()}
+        return _members(path, archive, 0)
+
+
+def check_arrays(path: str | PathLike[str], members: dict[str, bytes]) -> None:
+    """Check the arrays among the members of an archive, and those in archives among them, as sparse matrices are."""
+    taken = sum(map(len, members.values()))
+    for content in members.values():  # NumPy goes by the first bytes, whatever the name
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(BytesIO(content)) as archive:
+                arrays = _members(path, archive, taken)
+            taken += sum(map(len, arrays.values()))
+            for array in arrays.values():
+                check_npy(array)
+        elif content.startswith(np.lib.format.MAGIC_PREFIX):
+            check_npy(content)
+
+
+def _members(path: str | PathLike[str], archive: zipfile.ZipFile, taken: int) -> dict[str, bytes]:
+    """Return the members of an archive, if they and the ``taken`` bytes of others are what ``path`` may expand to."""
+    require_room(path, taken + sum(member.file_size for member in archive.infolist()))
+    kinds = {member.compress_type for member in archive.infolist()}
+    if not kinds <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise ValueError("it is compressed by a method other than deflate")
+    return {member.filename: archive.read(member) for member in archive.infolist()}
 
 
 def check_npy(content: bytes) -> AnyArray:

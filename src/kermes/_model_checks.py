@@ -1,7 +1,7 @@
 """What a loaded model must not hold: files to write, classes to call, numbers that compiled code takes for addresses.
 
-Types alone are checked before anything is constructed (``_model_types``). What the objects hold is checked here, on the
-objects themselves: a description may reach the same object on many ways.
+Types alone are checked before anything is constructed (``_model_types``), and that a description is no bomb. What the
+objects hold is checked on the objects themselves: a description may reach the same object on many ways.
 """
 
 from __future__ import annotations
@@ -15,6 +15,43 @@ import numpy as np
 
 #: What holds nothing, or nothing that came from a file.
 CLOSED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, float, complex, type(None))
+#: Parts that a description may stand for; one that is named again and again counts as often.
+MOST_PARTS = 10_000_000
+
+
+def check_description(schema: Any) -> None:
+    """Refuse, in the time of reading it, a description whose parts multiply, or that holds what no model has.
+
+    skops looks at a part as often as it is named: lists that name one list twice, forty deep, would take for ever.
+    """
+    _weight(schema, {})
+
+
+def _weight(node: Any, known: dict[Any, int]) -> int:
+    """Return how many parts a node stands for; ``known`` has those of the numbered ones, 0 while they are open."""
+    if isinstance(node, list):
+        return sum(_weight(item, known) for item in node)
+    if not isinstance(node, dict):
+        return 0
+    number, loader = node.get("__id__"), node.get("__loader__")
+    if loader == "CachedNode":
+        weight = known.get(number, 0)
+        if not weight:
+            raise ValueError("a part of it holds itself")
+        return weight
+    if str(node.get("__module__")).startswith("scipy.sparse") and loader != "SparseMatrixNode":
+        raise ValueError("a sparse matrix is not stored as arrays")
+    again = known.get(number) if number else None
+    if number and again is None:
+        known[number] = 0
+    weight = 1 + sum(_weight(item, known) for item in node.values())
+    if weight > MOST_PARTS:
+        raise ValueError(f"it stands for more than {MOST_PARTS:,} parts")
+    if again is not None and again != weight:
+        raise ValueError("two of its parts have one number")
+    if number:
+        known[number] = weight
+    return weight
 
 
 def fault(model: Any) -> str | None:
@@ -30,18 +67,25 @@ def _parts(model: Any) -> Iterator[Any]:
         yield part
         if isinstance(part, CLOSED) or type(part).__module__.startswith("kermes.engine"):
             continue
-        held = (
-            part.ravel().tolist() if isinstance(part, np.ndarray) and part.dtype == object else gc.get_referents(part)
-        )
-        for item in held:
+        for item in _held(part):
             if item is not type(part) and id(item) not in seen:
                 seen[id(item)] = item
                 waiting.append(item)
 
 
+def _held(part: Any) -> list[Any]:
+    """Return what an object refers to; of an array of objects also those under a mask."""
+    held: list[Any] = gc.get_referents(part)
+    if isinstance(part, np.ndarray) and part.dtype.hasobject:
+        held += part.view(np.ndarray).ravel().tolist()
+    return held
+
+
 def _fault(part: Any) -> str | None:
     """Return what is wrong with one object."""
     from scipy import sparse
+    from sklearn.base import BaseEstimator
+    from sklearn.feature_extraction.text import _VectorizerMixin
     from sklearn.svm._base import BaseLibSVM
 
     from .engine import Engine
@@ -55,6 +99,12 @@ def _fault(part: Any) -> str | None:
         if getattr(part, "store", None) is not None:
             return "has an engine with a store, a path of its own choice. Remove it"
         return None
+    if isinstance(part, _VectorizerMixin) and getattr(part, "input", None) != "content":
+        return f"has a {type(part).__name__} that opens the files its data name"
+    if isinstance(part, BaseEstimator) and getattr(part, "memory", None) is not None:
+        return "has a cache, a folder of its own choice. Set memory=None"
+    if sparse.issparse(part) and type(part) is not sparse.csr_matrix:
+        return f"holds a {type(part).__name__}, which is not on the list of what models hold"
     checks = {
         Packed: _is_collection,
         Measures: _is_view,

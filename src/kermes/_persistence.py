@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ._atomic import whole
 from ._checks import missing
-from ._foreign import check_npy, decoding, read_zip
-from ._model_checks import fault
+from ._foreign import check_arrays, decoding, read_zip
+from ._model_checks import check_description, fault
 from ._model_types import current_name, is_listed, stable_name
 from .exceptions import InvalidFileError, InvalidParameterError
 
@@ -114,9 +114,8 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     members = read_zip(path, "a model file written by kermes.save")
     with decoding(path, "a model file written by kermes.save"):
         schema = json.loads(members.pop(SCHEMA))
-        for member, content in members.items():
-            if member.endswith(".npy"):
-                check_npy(content)
+        check_description(schema)
+        check_arrays(path, members)
         renamed = _rename(schema, current_name).values()
         data = _packed(schema, members, zipfile.ZIP_STORED)
         found = skops.get_untrusted_types(data=data)

@@ -163,6 +163,32 @@ def test_files_that_are_damaged_or_not_to_be_trusted(tmp_path, monkeypatch, chan
     assert "cells.h5ad" in str(info.value)
 
 
+def test_groups_with_many_names_are_visited_once(tmp_path):
+    def change(file):
+        file["obs/again"] = file["obs"]
+        for level in range(60):
+            for side in "ab":
+                file[f"{level}/{side}"] = file.require_group(f"{level + 1}")
+
+    path = write_h5ad(tmp_path / "cells.h5ad", change=change)
+    assert len(files.read(path, by="donor").measures) == 3
+
+
+def test_strings_that_never_end_are_refused(tmp_path):
+    """The HDF5 library would not come back from free space of size 0."""
+    path = write_h5ad(tmp_path / "cells.h5ad")
+    content = bytearray(path.read_bytes())
+    start = content.index(b"GCOL")
+    place = start + 16
+    while content[place]:
+        size = int.from_bytes(content[place + 8 : place + 16], "little")
+        place += 16 + -(-size // 8) * 8
+    content[place + 8 : place + 16] = bytes(8)
+    path.write_bytes(content)
+    with pytest.raises(InvalidFileError, match=f"the strings at byte {start} are damaged"):
+        files.read(path, by="donor")
+
+
 def test_what_is_no_hdf5(tmp_path):
     (tmp_path / "cells.h5ad").write_bytes(b"no hdf5")
     with pytest.raises(InvalidFileError, match=r"cells\.h5ad' is not annotated cells"):

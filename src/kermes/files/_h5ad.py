@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from ..measures._frame import empty_cells, groups, require_column
 from ._data import Data
 
 FILTERS = {None, "gzip", "lzf"}
+#: How a collection of strings begins.
+HEAP = b"GCOL\x01\x00\x00\x00"
 
 
 def read(
@@ -36,6 +40,7 @@ def read(
         raise missing("h5py", "cells", "Reading .h5ad files") from None
     require_file(path)
     with decoding(path, "annotated cells"), h5py.File(path, "r") as file:
+        _check_heaps(file, path)
         _check(file, path)
         obs = file["obs"]
         names = dict.fromkeys(_column_order(obs))
@@ -70,11 +75,31 @@ def read(
     )
 
 
+def _check_heaps(file: Any, path: Path) -> None:
+    """Refuse collections of strings in which the HDF5 library would turn in circles, deaf to Ctrl-C.
+
+    They begin with ``HEAP`` and their size; each object has its number, its size and its bytes, in steps of 8 bytes.
+    Number 0 is free space, whose size counts itself: one of size 0 never ends.
+    """
+    if file.id.get_create_plist().get_sizes() != (8, 8):
+        raise ValueError("its addresses do not have 8 bytes; write it anew")
+    with open(path, "rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        start = content.find(HEAP)
+        while start >= 0:
+            place, end = start + 16, start + int.from_bytes(content[start + 8 : start + 16], "little")
+            while place + 16 <= min(end, len(content)):
+                number, size = struct.unpack_from("<HxxxxxxQ", content, place)
+                if number == 0 and size == 0:
+                    raise ValueError(f"the strings at byte {start} are damaged")
+                place += size if number == 0 else 16 + -(-size // 8) * 8
+            start = content.find(HEAP, start + 1)
+
+
 def _check(file: Any, path: Path) -> None:
     """Refuse a file that names other files, has filters that are no part of HDF5, or would expand too far."""
     import h5py
 
-    size = 0
+    size, seen = 0, set()
 
     def visit(group: Any) -> None:
         nonlocal size
@@ -82,9 +107,11 @@ def _check(file: Any, path: Path) -> None:
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise ValueError(f"{name!r} is a link to somewhere else")
             item = group[name]
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:  # under another name; groups in groups would multiply
+                continue
+            seen.add(address)
             if isinstance(item, h5py.Group):
-                if item.id == group.id:
-                    raise ValueError("its groups hold themselves")
                 visit(item)
             elif isinstance(item, h5py.Dataset):
                 if item.external or item.is_virtual:

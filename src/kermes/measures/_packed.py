@@ -135,8 +135,8 @@ class Packed:
         """Take over what a file or another process holds; arrays that do not fit would be read out of bounds."""
         Packed.__init__(self, **{name: value for name, value in state.items() if name != "origin"})
         object.__setattr__(self, "origin", state.get("origin"))
-        try:
-            sound = self.is_sound()
+        try:  # an origin names a folder; it comes from another process only, and no file holds one
+            sound = self.is_sound() and isinstance(self.origin, Origin | None)
         except (AttributeError, TypeError, ValueError):  # no arrays at all, no shape of a grid
             sound = False
         if not sound:
