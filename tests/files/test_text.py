@@ -173,3 +173,69 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch, absent):
             files.read(path, by="g")
     with pytest.raises(ImportError, match=r"kermes\[io\]"):
         files.read(tmp_path, by="g")
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        (["01", "1", "001"], ["01", "1", "001"]),
+        (["1", "1.0"], ["1", "1.0"]),
+        (["1e3", "1000"], ["1e3", "1000"]),
+        (["123456789012345678901234567890", "123456789012345678901234567891"], None),
+        (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+        (["2", "-7", "0"], [2, -7, 0]),
+        (["0.5", "2.0"], [0.5, 2.0]),
+    ],
+)
+def test_names_that_are_written_differently_are_two_measures(tmp_path, monkeypatch, load, names, keys):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text("id,x\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names)))
+    data = files.read(path, by="id", columns=["x"])
+    assert data.keys.tolist() == (keys or names)
+    assert_array_equal(data.measures.points.ravel(), np.arange(len(names)))
+
+
+@pytest.mark.parametrize(
+    ("samples", "labels"),
+    [
+        ("02,b\n10,c\n01,a\n", ["a", "b", "c"]),
+        ("2,b\n10,c\n1,a\n", ["a", "b", "c"]),  # a spreadsheet took the zeros away
+        ("2.0,b\n10.0,c\n1.0,a\n", ["a", "b", "c"]),
+        ("02,b\n10,c\n1,wrong\n01,a\n", ["a", "b", "c"]),  # here 1 is somebody else
+    ],
+)
+def test_samples_are_found_by_their_names_as_written(tmp_path, samples, labels):
+    (tmp_path / "t.csv").write_text("id,x\n01,1\n02,2\n10,3\n")
+    (tmp_path / "s.csv").write_text("name,arm\n" + samples)
+    data = files.read(tmp_path / "t.csv", by="id", columns=["x"], samples=tmp_path / "s.csv", label="arm")
+    assert data.keys.tolist() == ["01", "02", "10"]
+    assert data.labels.tolist() == labels
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_row_numbers_of_pandas_are_no_coordinate(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},id,x\n0,a,1.5\n1,b,2.5\n")
+    assert files.read(tmp_path / "t.csv", by="id").columns == ("x",)
+    parquet.write_table(pa.table({"id": ["a"], "x": [1.5], "__index_level_0__": [7]}), tmp_path / "t.parquet")
+    assert files.read(tmp_path / "t.parquet", by="id").columns == ("x",)
+
+
+def test_whole_numbers_of_more_than_53_bits_are_rounded(tmp_path):
+    (tmp_path / "t.csv").write_text(f"id,x\na,{2**53 + 1}\na,{2**62 + 1}\n")
+    assert_array_equal(files.read(tmp_path / "t.csv", by="id").measures.points.ravel(), [2.0**53, 2.0**62])
+
+
+def test_separators_in_quoted_names_do_not_count(tmp_path):
+    (tmp_path / "t.csv").write_text('"id";"x, in mm";"y, in mm"\na;1;2\n')
+    assert files.read(tmp_path / "t.csv", by="id").columns == ("x, in mm", "y, in mm")
+    (tmp_path / "t.csv").write_text("id, x\na, 1\n")
+    with pytest.raises(InvalidMeasureError, match="no column 'x'; the table has id,  x"):
+        files.read(tmp_path / "t.csv", by="id", columns=["x"])
+
+
+def test_an_empty_list_is_a_measure_without_points(tmp_path):
+    parquet.write_table(pa.table({"id": ["a", "b"], "x": [[1.0], []]}), tmp_path / "t.parquet")
+    with pytest.raises(InvalidMeasureError, match="a row without a list, or an empty one"):
+        files.read(tmp_path / "t.parquet", by="id", columns=["x"])

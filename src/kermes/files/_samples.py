@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,10 +18,14 @@ from ..measures._frame import Source, cells, require_column
 from . import _parquet, _text
 from ._data import Data
 
+#: Whole numbers, also as spreadsheets write them.
+WHOLE = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
+
 
 def joined(data: Data, path: Path, by: str | None, label: str | None, metadata: Sequence[str]) -> Data:
     """Return the measures that the table names, with the columns that are wanted."""
-    source: Source = _parquet.source(path) if _parquet.is_parquet(path) else _text.source(path, _text.Dialect(), None)
+    text = not _parquet.is_parquet(path)
+    source: Source = _text.source(path, _text.Dialect(), None, by or "") if text else _parquet.source(path)
     name = by if by is not None and by in source.schema else next(iter(source.schema))
     wanted = [*([] if label is None else [label]), *metadata]
     for column in wanted:
@@ -29,17 +34,21 @@ def joined(data: Data, path: Path, by: str | None, label: str | None, metadata: 
         except InvalidMeasureError as error:
             raise InvalidMeasureError(f"{path.name}: {error}") from None
     row_of = _rows(_values(source, name), path, name)
-    kept = [i for i, key in enumerate(data.keys) if str(key) in row_of]
+    keys = [str(key) for key in data.keys]
+    plain, plainer = [_plain(key) for key in keys], {_plain(key): row for key, row in row_of.items()}
+    if len(set(plain)) == len(keys) and len(plainer) == len(row_of):  # 1 is 01 where nothing else is called so
+        keys, row_of = plain, plainer
+    kept = [i for i, key in enumerate(keys) if key in row_of]
     if not kept:
         raise InvalidFileError(
             f"{str(path)!r} names none of the measures in its column {name!r}: it has {next(iter(row_of), 'none')!r}, "
             f"the measures are {data.keys[0]!s} and so on."
         )
-    lost = [str(key) for key in data.keys if str(key) not in row_of]
+    lost = [str(data.keys[i]) for i, key in enumerate(keys) if key not in row_of]
     if lost:
         shown = ", ".join(lost[:10]) + (" ..." if len(lost) > 10 else "")
         warnings.warn(f"{path.name} does not name {shown}: left out ({len(lost)} in all).", KermesWarning, stacklevel=2)
-    rows = np.array([row_of[str(data.keys[i])] for i in kept])
+    rows = np.array([row_of[keys[i]] for i in kept])
     columns = {column: _values(source, column)[rows] for column in wanted}
     return replace(
         data,
@@ -61,6 +70,12 @@ def _rows(names: AnyArray, path: Path, column: str) -> dict[str, int]:
             )
         rows[key] = row
     return rows
+
+
+def _plain(name: str) -> str:
+    """Return a whole number as others write it: 7 for 007 and 7.0."""
+    whole = WHOLE.fullmatch(name.strip())
+    return str(int(whole[1])) if whole else name
 
 
 def _values(source: Any, name: str) -> AnyArray:

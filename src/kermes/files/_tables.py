@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from ..measures._frame import read as read_measures
 from . import _parquet, _text
 from ._data import Data
 
+#: Numbers without a sign or zeros that a number does not have; whole ones fit into 64 bits.
+WHOLE, DECIMAL = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII), re.compile(r"-?\d+\.\d+", re.ASCII)
+#: What pandas calls row numbers: in text, in text that it wrote twice, in Parquet.
+INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -42,11 +47,15 @@ def read(
     if _parquet.is_parquet(path):
         source = _parquet.source(path)
     else:
-        source = _text.source(path, dialect, None if named is None else [name for name in named if name is not None])
+        used = None if named is None else [name for name in named if name is not None]
+        source = _text.source(path, dialect, used, None if by in {*(columns or ()), weights, label, *metadata} else by)
     try:
-        return _read(source, path, by, columns, weights, label, metadata, drop_missing)
+        data = _read(source, path, by, columns, weights, label, metadata, drop_missing)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
+    if _parquet.is_parquet(path):
+        return data
+    return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
 
 def _read(
@@ -89,6 +98,16 @@ def _read(
     )
 
 
+def _as_numbers(names: AnyArray) -> AnyArray:
+    """Return names as numbers if these are written as the names are; 007 and 1e3 stay names."""
+    words = names.tolist()
+    if names.dtype.kind == "U" and all(map(WHOLE.fullmatch, words)):
+        return names.astype(np.int64)
+    if names.dtype.kind == "U" and all(DECIMAL.fullmatch(word) and repr(float(word)) == word for word in words):
+        return names.astype(np.float64)
+    return names
+
+
 def write_columns(columns: Mapping[str, Any], path: Path) -> None:
     """Write columns of equal length as Parquet or CSV, whose numbers come back with the same bits."""
     if path.suffix.lower() == ".csv":
@@ -128,7 +147,7 @@ def write(data: Data, path: Path) -> None:
 
 def _coordinates(source: Source, used: set[str | None], path: Path) -> list[str]:
     """Return the columns of numbers that have no other use."""
-    free = [name for name in source.schema if name not in used]
+    free = [name for name in source.schema if name not in used and not INDEX.fullmatch(name)]
     found = [name for name in free if source.schema[name].is_numeric()]
     for name in free:
         _refuse_stray_string(source, name, path, found, required=False)

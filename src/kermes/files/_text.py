@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,18 +49,22 @@ class Dialect:
                 ) from None
 
 
-def source(path: Path, dialect: Dialect, columns: Sequence[str] | None) -> InMemory:
-    """Return the table through whichever of pyarrow, pandas and polars is there; ``columns`` of it, if it has them."""
+def source(path: Path, dialect: Dialect, columns: Sequence[str] | None, by: str | None) -> InMemory:
+    """Return the table through whichever of pyarrow, pandas and polars is there; ``columns`` of it, if it has them.
+
+    The column ``by``, or else the first one, names measures and is text: 01 and 1 are two names. None: no column is.
+    """
     dialect.check()
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
     header, dialect = _header(path, dialect, stdin)
     refuse_twice(header, path)
     names = [name for name in columns or () if name in header]
     wanted = names if columns is not None and len(names) == len(columns) else None
+    text = by if by is None or by in header else header[0]
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
             with decoding(path, "a table"):
-                table = nw.from_native(load(_content(path, dialect, stdin), dialect, wanted), eager_only=True)
+                table = nw.from_native(load(_content(path, dialect, stdin), dialect, wanted, text), eager_only=True)
         except ImportError:
             continue
         if not len(table):
@@ -77,20 +82,29 @@ def refuse_twice(names: Sequence[str], path: Path) -> None:
         raise InvalidFileError(f"{str(path)!r} has two columns of the same name; rename one of them.")
 
 
-def _by_pyarrow(content: Any, dialect: Dialect, columns: Sequence[str] | None) -> Any:
-    from pyarrow import csv
+def _by_pyarrow(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
-    return csv.read_csv(
+    table = read_csv(
         content,
-        read_options=csv.ReadOptions(encoding=dialect.encoding or "utf8"),
-        parse_options=csv.ParseOptions(delimiter=dialect.separator),
-        convert_options=csv.ConvertOptions(
-            decimal_point=dialect.decimal or ".", include_columns=list(dict.fromkeys(columns or ()))
+        read_options=ReadOptions(encoding=dialect.encoding or "utf8"),
+        parse_options=ParseOptions(delimiter=dialect.separator),
+        convert_options=ConvertOptions(
+            decimal_point=dialect.decimal or ".",
+            include_columns=list(dict.fromkeys(columns or ())),
+            column_types={} if text is None else {text: pa.binary()},
         ),
     )
+    if text not in table.column_names:
+        return table
+    try:
+        return table.set_column(table.column_names.index(text), text, table[text].cast(pa.string()))
+    except pa.ArrowInvalid:  # bytes that are no text in UTF-8: an error for whoever reads the column
+        return table
 
 
-def _by_pandas(content: Any, dialect: Dialect, columns: Sequence[str] | None) -> Any:
+def _by_pandas(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
     import pandas as pd
 
     return pd.read_csv(
@@ -99,10 +113,11 @@ def _by_pandas(content: Any, dialect: Dialect, columns: Sequence[str] | None) ->
         decimal=dialect.decimal or ".",
         encoding=dialect.encoding,
         usecols=None if columns is None else list(columns),
+        dtype=None if text is None else {text: str},
     )
 
 
-def _by_polars(content: Any, dialect: Dialect, columns: Sequence[str] | None) -> Any:
+def _by_polars(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
     import polars as pl
 
     if dialect.encoding is not None:
@@ -114,6 +129,7 @@ def _by_polars(content: Any, dialect: Dialect, columns: Sequence[str] | None) ->
         decimal_comma=dialect.decimal == ",",
         columns=None if columns is None else list(columns),
         infer_schema_length=None,
+        schema_overrides=None if text is None else {text: pl.String},
     )
 
 
@@ -141,18 +157,27 @@ def _header(path: Path, dialect: Dialect, stdin: bytes | None) -> tuple[list[str
     separator = dialect.separator or _separator(first, dialect.decimal)
     if first.count(separator) >= COLUMNS:
         raise InvalidFileError(f"{str(path)!r} has more than {COLUMNS:,} columns; is its first line what it should be?")
-    names = [name.strip().strip('"') for name in first.split(separator)]
+    try:
+        names = next(csv.reader([first], delimiter=separator))
+    except csv.Error:  # endless fields, which no table has
+        names = first.split(separator)
     return names, Dialect(separator, dialect.decimal, dialect.encoding)
 
 
 def _separator(first: str, decimal: str | None) -> str:
-    """Return what the first line has most of; beside decimal commas a comma only if there is nothing else."""
-    found = max(",;\t" if decimal != "," else ";\t", key=first.count)
-    return found if found in first or "," not in first else ","
+    """Return what the first line has most of, quotes aside; beside decimal commas a comma if there is nothing else."""
+    bare = "".join(first.split('"')[::2])
+    found = max(",;\t" if decimal != "," else ";\t", key=bare.count)
+    return found if found in bare or "," not in bare else ","
 
 
 def _first_line(file: Any, encoding: str | None) -> str:
     if encoding is None:  # no further than the line: what follows may be bytes in a column of no interest
-        return bytes(file.readline(LINE)).decode("utf-8-sig")
+        return _line(bytes(file.readline(LINE)).decode("utf-8-sig"))
     with TextIOWrapper(file, encoding, newline="\n") as text:
-        return text.readline(LINE)
+        return _line(text.readline(LINE))
+
+
+def _line(text: str) -> str:
+    """Return the line without its end; old ones end with a carriage return alone."""
+    return text.rstrip("\n").split("\r", 1)[0]

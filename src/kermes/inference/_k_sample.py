@@ -48,7 +48,7 @@ def k_sample(
     exponent : float
         The exponent alpha in (0, 2] of the energy distance. With 2, the test is :func:`permanova`.
     length_scale : float, optional
-        The length l of 'mmd': the median distance by default.
+        The length l of 'mmd': the median of the positive distances by default.
 
     Returns
     -------

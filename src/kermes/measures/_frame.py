@@ -63,6 +63,11 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
     names = [columns] if isinstance(columns, str) else list(columns)
     if not names:
         raise InvalidMeasureError("`columns` must name at least one coordinate column.")
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidMeasureError(
+                f"`columns` must be names, which are strings; got {name!r}. Rename: frame.columns.astype(str)."
+            )
     return read(source, by, names, weights).packed
 
 
@@ -317,7 +322,9 @@ def listed(schema: Mapping[str, Any]) -> str:
 
 
 def numbers(column: Any) -> FloatArray:
-    """Return a column of numbers."""
+    """Return a column of numbers; whole ones of over 53 bits are rounded."""
+    if column.dtype.is_integer() and column.implementation.is_pyarrow():  # whose casts refuse to round
+        return np.asarray(column.to_native().cast("float64", safe=False).to_numpy(), dtype=np.float64)
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 

@@ -100,9 +100,11 @@ def _flat(column: Any) -> tuple[AnyArray, AnyArray]:
         ) from None
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     lengths = compute.list_value_length(array)
-    if lengths.null_count:
-        raise InvalidMeasureError(f"the column {column.name!r} has a row without a list; drop such rows.")
-    values, sizes = array.flatten(), np.asarray(lengths, dtype=np.int64)
+    values, sizes = array.flatten(), np.asarray(lengths.fill_null(0), dtype=np.int64)
+    if not sizes.all():
+        raise InvalidMeasureError(
+            f"the column {column.name!r} has a row without a list, or an empty one; drop such rows."
+        )
     width: tuple[int, ...] = ()
     if pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type) or pa.types.is_large_list(values.type):
         inner = np.asarray(compute.list_value_length(values).fill_null(-1), dtype=np.int64)
@@ -111,4 +113,4 @@ def _flat(column: Any) -> tuple[AnyArray, AnyArray]:
         width, values = (int(inner[0]) if len(inner) else 0,), values.flatten()
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
         raise InvalidMeasureError(f"the column {column.name!r} holds lists of {values.type}; points must be numbers.")
-    return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False)).reshape(-1, *width), sizes
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)).reshape(-1, *width), sizes
