@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
+from ..ground_codes import EUCLIDEAN
 from ..jit import exact_core, inline_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
@@ -84,6 +85,17 @@ def put(pair, n, m, surplus, point):
 
 
 @inline_core
+def scaled_distance(x, i, y, j):
+    """Return the Euclidean distance of two points, squared in units of the largest difference of their coordinates."""
+    unit = square = 0.0
+    for k in range(x.shape[0]):
+        unit = max(unit, abs(x[k, i] - y[k, j]))
+    for k in range(x.shape[0] if unit > 0.0 else 0):
+        square += ((x[k, i] - y[k, j]) / unit) ** 2
+    return unit * math.sqrt(square)
+
+
+@inline_core
 def fill_costs(ground, points, p, pair, C):
     """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
     n, m = C.shape
@@ -101,6 +113,10 @@ def fill_costs(ground, points, p, pair, C):
     for i in range(n):
         row = C[i]
         cost_row(ground.code, ground.params, pair.x, i, pair.y, 0, m, row)
+        if ground.code == EUCLIDEAN:
+            for j in range(m):
+                if not (1e-150 < row[j] < 1e150):  # the square is no normal number
+                    row[j] = scaled_distance(pair.x, i, pair.y, j)
         if p == 2.0:
             for j in range(m):
                 row[j] *= row[j]
