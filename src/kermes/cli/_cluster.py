@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option
-from ._output import ROWS, print_json, print_table, printable, refuse_ending, refuse_name, say, write_rows
+from ._output import ROWS, print_json, print_table, refuse_ending, refuse_name, say, show, write_rows
 
 
 @command(
@@ -69,7 +69,7 @@ def cluster(
         return
     print_table(str(X), ("cluster", "size", "central measure", "mean distance"), rows)
     if report is not None:
-        click.echo(printable(report))
+        show(report)
     if output is not None:
         say(f"{len(X)} rows written to {output}")
 

@@ -26,7 +26,7 @@ from ._options import (
     split,
     task_option,
 )
-from ._output import print_json, print_plan, printable, say
+from ._output import print_json, print_plan, printable, say, show
 
 #: What is said before a comparison within a budget.
 BUDGET = (
@@ -115,14 +115,14 @@ def compare(
                 groups=units_of(found, units), preprocessing=scaler, covariates=covariates_of(found, further),
             )  # fmt: skip
     except ComparisonInterrupted as interruption:
-        click.echo(interruption.comparison)  # what was finished
+        show(interruption.comparison)  # what was finished
         raise
     if budget is not None and sum(compiling) > 1.0:
         say(f"Compiling took {duration(sum(compiling))}, this time only; kermes warmup does it ahead.")
     if as_json:
         print_json({"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output})
     else:
-        click.echo(result)
+        show(result)
     if (html or output) and all(row["status"] != "ok" for row in result.table):
         raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
     if output is not None:

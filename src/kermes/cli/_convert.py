@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from ._options import Reading, as_json, command, output, plans, reads
-from ._output import print_json, refuse_ending
+from ._output import print_json, refuse_ending, show
 
 ENDINGS = (".npz", ".csv", ".parquet")
 
@@ -35,4 +33,4 @@ def convert(data: Path, reading: Reading, output: Path, as_json: bool) -> None:
         labels = found.labels is not None
         print_json({"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": labels, "output": str(output)})
         return
-    click.echo(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")
+    show(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")

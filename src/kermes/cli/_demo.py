@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from ._options import SEED, html_option
+from ._output import show
 
 #: Digits of the same kind that nobody has seen, to try the best kernel on.
 NEW = 200
@@ -31,14 +32,14 @@ def demo(images: int, seed: int, html: Path) -> None:
 
     (known, y), (new, y_new) = _digits(images, seed)
     X, X_new = (Measures.from_images(_moved(pictures, seed)) for pictures in (known, new))
-    click.echo(f"{X}\n")
+    show(f"{X}\n")
     found = compare(X, y, random_state=seed)
-    click.echo(found)
-    click.echo("Mean ± standard deviation of the outer folds of a nested cross-validation.\n")
+    show(found)
+    show("Mean ± standard deviation of the outer folds of a nested cross-validation.\n")
     right = found.best_.score(X_new, y_new)
-    click.echo(f"{found.names[0]} reads {right:.1%} of {NEW} new digits right.")
+    show(f"{found.names[0]} reads {right:.1%} of {NEW} new digits right.")
     path = found.report(html, command=f"kermes demo --images {images} --seed {seed}")
-    click.echo(f"Report: {path.resolve()}")
+    show(f"Report: {path.resolve()}")
 
 
 def _digits(n: int, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:

@@ -12,7 +12,7 @@ from .._scales import median_distance
 from ._candidates import with_length_scale
 from ._hints import STANDARDIZE, unequal
 from ._options import Name, Reading, as_json, command, plans, reads, seed_option
-from ._output import counted, number, print_facts, print_json, print_table
+from ._output import counted, number, print_facts, print_json, print_table, show
 
 
 @command(
@@ -48,7 +48,7 @@ def diagnose(data: Path, reading: Reading, kernel: str, most: int, seed: int, as
     title = f"Kernel on {len(drawn)} measures" if len(drawn) < len(X) else "Kernel"
     print_facts(title, judged)
     for line in advice:
-        click.echo(f"- {line}")
+        show(f"- {line}")
 
 
 def _facts(X: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..exceptions import InvalidParameterError
 from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
 from ._options import Reading, as_json, command, output, plans, reads, seed_option
-from ._output import number, print_json, print_table, printable, refuse_ending, say
+from ._output import number, print_json, print_table, refuse_ending, say, show
 
 #: Level of the bands, and below one minus which the sentences speak of a difference.
 LEVEL = 0.95
@@ -66,7 +66,7 @@ def explain(
         print_json({"permutations": results[0].n_permutations, "level": LEVEL, "groups": facts})
     else:
         several = "" if len(facts) == 1 else f"; p-values are adjusted for {len(facts)} comparisons (Holm)"
-        click.echo(printable(f"{found.measures}, {results[0].n_permutations} permutations{several}"))
+        show(f"{found.measures}, {results[0].n_permutations} permutations{several}")
         for fact in facts:
             _print(fact)
     if output is not None:
@@ -133,10 +133,10 @@ def _facts(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
 def _print(fact: dict[str, Any]) -> None:
     """Print a comparison: both tests, and what they say together."""
     seen = f"{fact['outside']} of {fact['points']} points outside the {LEVEL:.0%} band"
-    click.echo(printable(f"{_title(fact)}, {seen}"))
+    show(f"{_title(fact)}, {seen}")
     rows = [tuple(row.values()) for row in fact["coordinates"]]
     print_table("", ("along", "shift of the mean", "distance", "by chance up to", "p"), rows)
-    click.echo(printable(conclusion(fact)))
+    show(conclusion(fact))
 
 
 def _title(fact: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from ..exceptions import DegenerateDataWarning, InvalidParameterError, Unsuitabl
 from ._columns import read_with, units_of, units_option
 from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option, task_option
-from ._output import counted, print_json
+from ._output import counted, print_json, show
 
 
 @command(
@@ -72,7 +72,7 @@ def fit(
     found = read_with(reading, data, units=() if units is None else (units,))
     labels, task = labels_of(found, task)
     if not as_json:
-        click.echo(f"{found.measures}, {_described(labels, task)}")
+        show(f"{found.measures}, {_described(labels, task)}")
     say_hints(found, reading)
     reading = standardized(found, reading)
     started = time.perf_counter()
@@ -100,12 +100,12 @@ def fit(
     if len(scores):
         judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
         judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'unit', 'units')}"
-        click.echo(f"{judged}{tried}{_baseline(labels, task)}")
+        show(f"{judged}{tried}{_baseline(labels, task)}")
     else:
-        click.echo("Too few measures for a score by nested cross-validation.")
-    click.echo(" ".join(describe(model).split()))
+        show("Too few measures for a score by nested cross-validation.")
+    show(" ".join(describe(model).split()))
     if hasattr(model.learner_, "log_marginal_likelihood_value_"):
-        click.echo(f"Kernel after the fit: {model.learner_.kernel_}")
+        show(f"Kernel after the fit: {model.learner_.kernel_}")
     click.echo(f"Written to {output} in {seconds:.1f} s; use it: kermes predict {output} NEW_DATA")
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -23,6 +24,8 @@ from ..exceptions import InvalidParameterError
 
 MATRICES = (".npy", ".npz", ".csv", ".zarr")
 ROWS = (".csv", ".parquet")
+#: Columns of a terminal below which tables are set closer.
+NARROW = 70
 #: Characters that command a terminal, and bytes of a name that are not UTF-8.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -101,7 +104,26 @@ def refuse_name(by: str, names: Iterable[str]) -> None:
 
 def say(message: str) -> None:
     """Print a line about the work to the error stream, which scripts do not read."""
-    click.echo(printable(message), err=True)
+    show(message, err=True)
+
+
+def show(text: Any, err: bool = False) -> None:
+    """Print lines for people: those that a terminal has no room for are broken between words."""
+    stream = sys.stderr if err else sys.stdout
+    lines = printable(text).split("\n")
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in _broken(line, width)]
+    click.echo("\n".join(lines), err=err)
+
+
+def _broken(line: str, width: int) -> list[str]:
+    """Return a line in parts of at most ``width``, if words are no longer; later parts are set in as its text is."""
+    if len(line) <= width:
+        return [line]
+    margin = " " * (len(line) - len(line.lstrip()) + 2)
+    how = {"break_long_words": False, "break_on_hyphens": False, "replace_whitespace": False}
+    return textwrap.wrap(line, width, subsequent_indent=margin, **how)
 
 
 def printable(text: Any) -> str:
@@ -121,14 +143,29 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(header):
-        table.add_column(printable(name), justify="right" if i >= right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(printable(number(cell))) for cell in row])
+    width = table_width()
+    cells = [[printable(number(cell)) for cell in row] for row in rows]
+    close = width < NARROW
+    columns = [[printable(name), *(row[i] for row in cells)] for i, name in enumerate(header)]
+    room = width - 2 - (len(columns) - 1) * (2 if close else 3)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=close)
+    for i, (column, wide) in enumerate(zip(columns, _widths(columns, room), strict=True)):
+        table.add_column(column[0], justify="right" if i >= right else "left", overflow="fold", width=wide)
+    for row in cells:
+        table.add_row(*map(Text, row))
     if title:
-        click.echo(printable(title))
-    Console(width=table_width(), file=sys.stdout).print(table)
+        show(title)
+    Console(width=width, file=sys.stdout).print(table)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return how wide columns are: the widest give way until all fit, those first that break no word."""
+    widths = [max(map(len, column)) for column in columns]
+    least = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    for bounds in (least, [1] * len(columns)):
+        while sum(widths) > room and (wide := [i for i, w in enumerate(widths) if w > bounds[i]]):
+            widths[max(wide, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def table_width() -> int:
@@ -143,9 +180,9 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     """Print names and values in two columns; what is None is left out."""
     shown = {name: number(value) for name, value in facts.items() if value is not None}
     width = max(map(len, shown), default=0)
-    click.echo(printable(title))
+    show(title)
     for name, value in shown.items():
-        click.echo(printable(f"  {name.ljust(width)}  {value}"))
+        show(f"  {name.ljust(width)}  {value}")
 
 
 def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
@@ -167,7 +204,7 @@ def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
         print_json(total)
         return
     for name, found in estimates.items() if len(estimates) > 1 else ():
-        click.echo(printable(f"{name}: {found}"))
+        show(f"{name}: {found}")
     names = f"{next(iter(estimates))}, " if len(estimates) == 1 else ""
     facts = {"pairs": total["pairs"], "time": duration(total["seconds"]), "memory": size(total["bytes"])}
     print_facts(f"{names}not computed", {name: str(value) for name, value in facts.items()})

@@ -12,7 +12,7 @@ from ..exceptions import InvalidParameterError
 from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
 from ._options import Name, Reading, as_json, command, plans, reads, seed_option
-from ._output import number, print_json, print_table, printable
+from ._output import number, print_json, print_table, show
 
 #: Level at which the sentence speaks of a difference.
 LEVEL = 0.05
@@ -94,8 +94,9 @@ def test_groups(
             }
         )
         return
-    how = "all" if tests[0].exhaustive else "random"
-    title = f"{found.measures}, {tests[0].n_permutations} {how} permutations"
+    n = tests[0].n_permutations
+    how = f"all {n}" if tests[0].exhaustive else f"{n} random"
+    title = f"{found.measures}, {how} permutations"
     print_table(title, ("test", "statistic", "df", "R²", "p"), [_row(test) for test in tests])
     if groups:
         sizes = [(name, facts["size"], facts["spread"]) for name, facts in groups.items()]
@@ -104,7 +105,7 @@ def test_groups(
         shown = ("statistic", "effect_size", "p_value", "adjusted")
         rows = [(" - ".join(pair["groups"]), *(pair[name] for name in shown)) for pair in _plain_pairs(pairs)]
         print_table("", ("pair (PERMANOVA)", "statistic", "R²", "p", "p, Holm"), rows)
-    click.echo(printable(f"{said}\n{caveat}"))
+    show(f"{said}\n{caveat}")
 
 
 def conclusion(centres: Any, spreads: Any, energy: Any) -> str:
