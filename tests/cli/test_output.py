@@ -1,5 +1,6 @@
 """What commands print in a narrow terminal."""
 
+import re
 import sys
 
 from kermes.cli import _output
@@ -34,7 +35,7 @@ def test_tables_keep_their_words_whole(monkeypatch, capsys):
     narrow(monkeypatch)
     rows = [("gaussian-wasserstein", "ground=linear, cost=sqeuclidean, value=transport", "yes / ?", "2 / no at 2")] * 2
     _output.print_table("Divergences", ("divergence", "parameters", "metric", "definite up to"), rows, right=9)
-    lines = capsys.readouterr().out.splitlines()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 60
     words = {word for line in lines for word in line.split()}
     assert {"up", "to", "2", "no"} <= words
@@ -44,7 +45,7 @@ def test_tables_keep_their_words_whole(monkeypatch, capsys):
 def test_a_table_of_too_long_words_breaks_them(monkeypatch, capsys):
     narrow(monkeypatch)
     _output.print_table("", ("a", "b"), [("x" * 70, "y" * 30)])
-    lines = capsys.readouterr().out.splitlines()
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 60
     assert sum(line.count("x") for line in lines) == 70
     assert sum(line.count("y") for line in lines) == 30
