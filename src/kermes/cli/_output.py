@@ -122,8 +122,14 @@ def _broken(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     margin = " " * (len(line) - len(line.lstrip()) + 2)
-    how = {"break_long_words": False, "break_on_hyphens": False, "replace_whitespace": False}
-    return textwrap.wrap(line, width, subsequent_indent=margin, **how)
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=margin,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def printable(text: Any) -> str:
