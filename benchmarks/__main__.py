@@ -1,5 +1,7 @@
 """Run the rows named on the command line, or all but the long ones and those on real data, and print one table.
 
+The first part of a name stands for all rows that begin with it (``threads``, ``flat``, ``memory``, ``share``).
+
 ``--record`` also writes what was measured to ``benchmarks/results/DATE.json``, from which the documentation makes its
 tables; a row that is measured again on a day replaces the earlier one.
 """
@@ -32,6 +34,7 @@ from . import (
     reading,
     real,
     regret,
+    scaling,
     search,
     semigroup,
     store,
@@ -61,9 +64,10 @@ ROWS = {
     **reading.ROWS,
     **thinning.ROWS,
     **real.ROWS,
+    **scaling.ROWS,
 }
 #: Rows that are run when they are named.
-NAMED = {*store.LONG, *real.ROWS}
+NAMED = {*store.LONG, *real.ROWS, *scaling.LONG}
 
 
 def record(name: str, row: Row) -> None:
@@ -76,8 +80,14 @@ def record(name: str, row: Row) -> None:
     path.write_text(json.dumps(found, indent=1) + "\n")
 
 
+def group(name: str) -> list[str]:
+    """Return the rows whose names begin with ``name_``, or the name itself if there are none."""
+    return [row for row in ROWS if row.startswith(f"{name}_")] or [name]
+
+
 def main(arguments: list[str]) -> int:
     names = [name for name in arguments if name != "--record"]
+    names = [row for name in names for row in ([name] if name in ROWS else group(name))]
     if names[:1] == ["regret"]:
         return regret.main(names[1:])
     unknown = [name for name in names if name not in ROWS]
