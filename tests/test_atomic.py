@@ -1,8 +1,10 @@
 """Files that are written whole or not at all."""
 
+import os
+
 import pytest
 
-from kermes._atomic import whole
+from kermes._atomic import require_writable, whole
 
 
 def test_a_missing_folder_is_named(tmp_path):
@@ -29,3 +31,17 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
     with whole(target) as temporary:
         temporary.write_text("new")
     assert target.read_text() == "new"
+
+
+def test_a_device_or_pipe_is_not_replaced_by_a_file(tmp_path):
+    """As root, ``-f -o /dev/null`` would leave the machine without it."""
+    target = tmp_path / "pipe"
+    os.mkfifo(target)
+    (tmp_path / "link").symlink_to(target)
+    for path in (target, tmp_path / "link"):
+        with pytest.raises(FileExistsError, match="left alone"):
+            require_writable(path)
+        with pytest.raises(FileExistsError, match="left alone"), whole(path):
+            raise AssertionError("nothing may be written")
+    assert target.is_fifo()
+    assert len(list(tmp_path.iterdir())) == 2

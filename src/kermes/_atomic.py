@@ -39,6 +39,8 @@ def _temporary(target: Path) -> Path:
     """Return a new empty file beside ``target``."""
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(target.parent))
+    if target.exists() and not target.is_file():  # renaming would put a file in place of /dev/null
+        raise FileExistsError(errno.EEXIST, "Is no regular file, and is left alone", str(target))
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     return Path(name)

@@ -156,6 +156,24 @@ def test_ctrl_c_ends_a_program_cleanly(folder):
     assert not (folder / "d.npy").exists()
 
 
+def test_a_second_ctrl_c_does_not_wait_for_the_pairs_at_hand(folder):
+    code = SLOW.replace("time.sleep(2)", "time.sleep(60)").replace("import _main, main", "import start")
+    code = code.replace("main([", "divergences.SlicedWasserstein.work = lambda *_: 1e12\nsys.argv = (['kermes', ")
+    code = code.replace("])\n", "])\nstart()\n")
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"computing\n"
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=1.2)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
+        assert process.stderr.read() == b"Interrupted.\n"
+
+
 LOADING = """
 import os, signal, sys
 from kermes.cli import start

@@ -99,6 +99,25 @@ def test_an_interrupted_run_leaves_the_old_store_and_its_own(run, folder, monkey
     assert (StoredDistances("d.new.zarr")[:] != old).any()
 
 
+def test_an_interrupt_between_two_renames_brings_the_old_store_back(run, folder, monkeypatch):
+    from pathlib import Path
+
+    run("distances", "cells.csv", *TABLE, "-o", "d.zarr")
+    old, rename = StoredDistances("d.zarr")[:], Path.rename
+
+    def interrupted(self, target):
+        if self.name == "d.new.zarr":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", interrupted)
+        run("distances", "cells.csv", *TABLE, "-d", "gaussian-wasserstein", "-f", "-o", "d.zarr", code=130)
+    np.testing.assert_array_equal(StoredDistances("d.zarr")[:], old)
+    assert (StoredDistances("d.new.zarr")[:] != old).any()
+    assert not list(folder.glob(".d.zarr*"))
+
+
 @pytest.mark.parametrize("command", ["distances", "gram"])
 def test_a_zarr_folder_of_others_is_never_removed(run, folder, idle, command):
     import zarr

@@ -239,6 +239,18 @@ def test_two_threads_share_the_work():
     assert sorted(counts) == [0, 0, 780]
 
 
+def test_a_pair_that_is_a_tile_of_its_own_leaves_the_main_thread_free_for_signals(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        Probe, "tile", lambda self, *_: seen.append(threading.current_thread()) or Tile(np.ones((1, 1)))
+    )
+    for work in (1.0, 1e15):
+        monkeypatch.setattr(Probe, "work", lambda self, X, Y, work=work: work)
+        for executor in ("serial", "threads"):
+            pairwise(line(1), line(2)[1:], divergence=Probe(), engine=Engine(executor, memo=False))
+    assert [thread is threading.main_thread() for thread in seen] == [True, True, True, False]
+
+
 def test_an_error_stops_the_other_workers():
     seen = []
 

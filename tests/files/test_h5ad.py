@@ -189,6 +189,17 @@ def test_strings_that_never_end_are_refused(tmp_path):
         files.read(path, by="donor")
 
 
+def test_strings_that_are_longer_than_the_file_are_refused(tmp_path):
+    path = write_h5ad(tmp_path / "cells.h5ad")
+    with h5py.File(path) as file:
+        start = file["obs/arm"].id.get_offset() + 16 * 7
+    content = bytearray(path.read_bytes())
+    content[start : start + 4] = b"\xff" * 4
+    path.write_bytes(content)
+    with pytest.raises(InvalidFileError, match="a string of '/obs/arm' is longer than the file"):
+        files.read(path, by="donor", label="arm")
+
+
 def test_what_is_no_hdf5(tmp_path):
     (tmp_path / "cells.h5ad").write_bytes(b"no hdf5")
     with pytest.raises(InvalidFileError, match=r"cells\.h5ad' is not annotated cells"):

@@ -26,13 +26,13 @@ def start() -> None:
     """Run the program ``kermes``: Ctrl-C and SIGTERM end it in a line while modules are loaded, too."""
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) == usual:  # otherwise it is ignored, as in the background of a script
-            signal.signal(number, _leave)
+            signal.signal(number, leave)
     from ._main import main
 
     main()
 
 
-def _leave(*_: Any) -> None:
+def leave(*_: Any) -> None:
     """End at once: before a command nothing was begun, after it nothing is left but temporary files.
 
     An exception would be swallowed, or be shown with its traceback, by whatever module is being loaded.

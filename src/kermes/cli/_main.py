@@ -8,6 +8,7 @@ import io
 import signal
 import sys
 import threading
+import time
 import unicodedata
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import click
 
 from .._checks import guess
 from ..exceptions import KermesError
+from . import leave
 from ._cluster import cluster
 from ._compare import compare
 from ._completion import completion
@@ -108,7 +110,7 @@ def _terminable() -> Iterator[None]:
     """Let SIGTERM end the command as Ctrl-C does, so that nothing unfinished stays in any folder.
 
     What is ignored stays so. An interrupt that compiled code drops (Cython's, while pyarrow looks for pandas) is sent
-    again, a little later.
+    again, a little later. Threads end after the pairs at hand; a second signal after a second or more does not wait.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -116,18 +118,26 @@ def _terminable() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     heard = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
     dropped = sys.unraisablehook
+    first: list[float] = []
+
+    def interrupt(*_: Any) -> None:
+        first.append(time.monotonic())
+        if first[-1] - first[0] > 1.0:
+            leave()
+        raise KeyboardInterrupt
 
     def send_again(event: Any) -> None:
         if not issubclass(event.exc_type, KeyboardInterrupt):
             dropped(event)
             return
         again = threading.Timer(0.05, _thread.interrupt_main)
+        first.clear()
         again.daemon = True
         again.start()
 
     try:
         for number in heard:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, interrupt)
         sys.unraisablehook = send_again
         yield
     finally:

@@ -73,10 +73,14 @@ def replacing(path: Path, resumable: bool) -> Iterator[Path]:
         raise
     if beside:
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        if path.exists():
-            path.rename(old / "old")
-        draft.rename(path)
-        shutil.rmtree(old)
+        try:
+            if path.exists():
+                path.rename(old / "old")
+            draft.rename(path)
+        finally:
+            if not path.exists() and (old / "old").exists():  # interrupted between the two
+                (old / "old").rename(path)
+            shutil.rmtree(old)
 
 
 def _is_ours(path: Path) -> bool:

@@ -315,8 +315,10 @@ class Engine:
                     put(batch.block, tile)
 
             workers = 1 if self.executor == "serial" else min(self.workers or cores, len(batches))
+            heavy = self.executor != "serial" and threading.current_thread() is threading.main_thread()
+            apart = heavy and any(batch.tile == (1, 1) for batch in batches[:1])
             with ONE_THREAD:  # the serial executor too, so that both round alike
-                _executors.run(compute, batches, workers, stop)
+                _executors.run(compute, batches, workers, stop, apart)
 
     @property
     def _is_local(self) -> bool:

@@ -16,9 +16,15 @@ from typing import Any
 Compute = Callable[[Any], None]
 
 
-def run(compute: Compute, batches: Iterable[Any], workers: int, stop: threading.Event | None = None) -> None:
-    """Evaluate the batches from ``workers`` threads; an error or Ctrl-C sets ``stop``: all end after their tile."""
-    if workers == 1:
+def run(
+    compute: Compute, batches: Iterable[Any], workers: int, stop: threading.Event | None = None, apart: bool = False
+) -> None:
+    """Evaluate the batches from ``workers`` threads; an error or Ctrl-C sets ``stop``: all end after their tile.
+
+    One worker is this thread, or with ``apart`` a thread of its own: a tile may be one pair of minutes, in which the
+    main thread, if it computed, would hear no signal.
+    """
+    if workers == 1 and not apart:
         for batch in batches:
             compute(batch)
         return

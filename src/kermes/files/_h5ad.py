@@ -118,11 +118,21 @@ def _check(file: Any, path: Path) -> None:
                     raise ValueError(f"{name!r} keeps its values in another file")
                 if item.compression not in FILTERS:
                     raise ValueError(f"{name!r} is compressed by a method other than gzip and lzf; write it anew")
+                if item.dtype.kind == "O" and item.size and item.id.get_offset() is not None:
+                    _check_lengths(item, path)
                 size += item.size * item.dtype.itemsize if item.size else 0
 
     visit(file)
     if size > path.stat().st_size:  # compressed, or never written
         require_room(path, size)
+
+
+def _check_lengths(item: Any, path: Path) -> None:
+    """Refuse strings that are longer than their file: the HDF5 library takes the memory before it looks for them."""
+    reference = np.dtype([("length", "<u4"), ("heap", "<u8"), ("number", "<u4")])
+    lengths = np.fromfile(path, reference, item.size, offset=item.id.get_offset())["length"]
+    if len(lengths) < item.size or lengths.max() > path.stat().st_size:
+        raise ValueError(f"a string of {item.name!r} is longer than the file")
 
 
 def _column_order(obs: Any) -> list[str]:
