@@ -1,6 +1,6 @@
 """Run the rows named on the command line, or all but the long ones and those on real data, and print one table.
 
-The first part of a name stands for all rows that begin with it (``threads``, ``flat``, ``memory``, ``share``).
+The first part of a name stands for all rows that begin with it (``threads``, ``flat``, ``peak``, ``share``).
 
 ``--record`` also writes what was measured to ``benchmarks/results/DATE.json``, from which the documentation makes its
 tables; a row that is measured again on a day replaces the earlier one.

@@ -1,6 +1,6 @@
 """How well the engine scales: threads, number of measures, memory; and how near hot tiles come to a matrix product.
 
-``python -m benchmarks threads flat memory share`` runs all of them.
+``python -m benchmarks threads flat peak share`` runs all of them.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ ROWS: dict[str, Callable[[], Row]] = {
     **{f.__name__: f for f in (share_mmd, share_k_igv, share_entropic)},
     **{f"threads_{key}": partial(threads, case) for key, case in CASES.items()},
     **{f"flat_{key}": partial(flat, case) for key, case in CASES.items()},
-    **{f"memory_{key}": partial(memory, key) for key, case in CASES.items() if case.many == 5000},
+    **{f"peak_{key}": partial(memory, key) for key, case in CASES.items() if case.many == 5000},
 }
 #: Up to a minute each.
-LONG = {name for name in ROWS if name.startswith(("flat_", "memory_"))}
+LONG = {name for name in ROWS if name.startswith(("flat_", "peak_"))}

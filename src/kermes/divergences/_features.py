@@ -18,6 +18,8 @@ from ._base import batches
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
 ROUNDS = 5
+#: Points per feature among which it is found out cheaply that there are too few features.
+PROBE = 4
 #: Residuals of the pivoted Cholesky below this fraction of the diagonal are rounding.
 ROUNDING = 1e-14
 
@@ -135,6 +137,9 @@ def feature_map(
     pool = points
     if len(points) > pool_size:
         pool = points[np.random.default_rng(0).choice(len(points), pool_size, replace=False)]
+    step = len(pool) // (PROBE * largest)
+    if step > 1 and pivoted_cholesky(ground, pool[::step], 0.5 * tolerance, largest) is None:
+        return None  # too few for some of the points, so for all
     for _ in range(ROUNDS):
         features = pivoted_cholesky(ground, pool, 0.5 * tolerance, largest)
         if features is None:
