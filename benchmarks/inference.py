@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 from scipy.spatial.distance import cdist
 
-from kermes import datasets, divergences, inference
+from kermes import Measures, datasets, divergences, inference, pairwise
 
 from .harness import Contest, Row, timed
 
@@ -266,14 +266,20 @@ def permanova() -> Row:
     )
 
 
-def barycenter() -> Row:
-    """Entropic barycentre of 200 digits, until its marginals are as far from it as those of POT."""
-    import ot
-
+def _digits() -> tuple[Any, np.ndarray]:
+    """200 digits as measures, and as pictures (200, 28, 28) of mass 1."""
     X = datasets.load_mnist()[:200].measures()
     images = np.zeros((200, 28 * 28))
     for image, mu in zip(images, X, strict=True):
         image[mu.points.astype(int) @ [28, 1]] = mu.weights / mu.mass
+    return X, images.reshape(200, 28, 28)
+
+
+def barycenter() -> Row:
+    """Entropic barycentre of 200 digits, until its marginals are as far from it as those of POT."""
+    import ot
+
+    X, images = _digits()
     epsilon = 4.0
 
     def ours() -> np.ndarray:
@@ -283,8 +289,7 @@ def barycenter() -> Row:
         return whole
 
     def theirs() -> np.ndarray:  # its pixels lie on the unit square
-        A = images.reshape(200, 28, 28)
-        return np.asarray(ot.bregman.convolutional_barycenter2d(A, epsilon / 27**2, stopThr=1e-4)).ravel()
+        return np.asarray(ot.bregman.convolutional_barycenter2d(images, epsilon / 27**2, stopThr=1e-4)).ravel()
 
     return Contest(
         "entropic barycentre, 200 MNIST digits", "POT convolutional_barycenter2d", ours, theirs, 1, 1, floor=10,
@@ -292,7 +297,35 @@ def barycenter() -> Row:
     ).run()  # fmt: skip
 
 
-ROWS = {f.__name__: f for f in (permanova, barycenter)}
+def debiased_barycenter() -> Row:
+    """The same, debiased, with the tolerance that POT has by default.
+
+    Debiased barycentres sharpen slowly and without end, so what counts is their mean divergence to the digits: the
+    difference shown is how much higher ours is than that of POT, 0 if it is lower. Our
+    tolerance, 2e-3, also holds for the change of the barycentre, which POT's does not look at.
+    """
+    import ot
+
+    X, images = _digits()
+    divergence = divergences.Sinkhorn(4.0, value="debiased")
+
+    def theirs() -> Any:
+        whole = ot.bregman.convolutional_barycenter2d_debiased(images, 4.0 / 27**2, stopThr=1e-3)
+        return Measures.from_images(np.asarray(whole)[None])
+
+    def excess(p: Any, q: Any) -> float:
+        exact = divergences.Sinkhorn(4.0, value="debiased", tol=1e-6)
+        ours, pots = (float(pairwise(X, mean, divergence=exact, squared=True).mean()) for mean in (p, q))
+        return max(0.0, (ours - pots) / pots)
+
+    return Contest(
+        "debiased barycentre, 200 MNIST digits", "POT convolutional_barycenter2d_debiased",
+        lambda: inference.barycenter(X, divergence=divergence, tol=2e-3), theirs, 1, 1, floor=10,
+        tolerance=1e-4, compare=excess, repeats=3,
+    ).run()  # fmt: skip
+
+
+ROWS = {f.__name__: f for f in (permanova, barycenter, debiased_barycenter)}
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 r"""Entropic barycentres on a common support: iterated Bregman projections, batched over measures.
 
 Arrays of scalings are (h, n, w): rows of the grid, measures, columns. A kernel that separates, K1 (x) K2, is then two
-matrix products for all measures at once; a table of costs is a grid of one column. Measures keep the box (or the
+matrix products for all measures at once; a table of costs is a grid of one row. Measures keep the box (or the
 points) that they use, the barycentre has the whole grid.
 """
 
@@ -23,13 +23,17 @@ from ..measures import Measures, Support
 from ._barycenter_problem import BarycenterInfo, Problem, on_support
 
 #: Iterations between two looks at the marginals.
-STRIDE = 10
+STRIDE = 5
 #: Atoms lighter than this part of the mass are rounding.
 LIGHT = 1e-15
 #: Numbers of a block of scalings that stay in the cache.
 CACHED = 1 << 15
-#: The smallest normal number, and the bits of a double that are its mantissa, and that are 1.
-TINY, MANTISSA, ONE = float(np.finfo(np.float64).tiny), (1 << 52) - 1, 1023 << 52
+#: Iterations before steps are lengthened, and looks without a lower error before they are shortened.
+PLAIN, PATIENCE = 3, 4
+#: Updates of the barycentre's own scaling in one iteration, and (OWN_LONG - 1) / (OWN_LONG + 1) is their momentum.
+OWN_STEPS, OWN_LONG = 3, 12.0
+#: The smallest normal number.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Axes(NamedTuple):
@@ -71,74 +75,110 @@ def entropic(problem: Problem, divergence: Sinkhorn) -> tuple[Measures, Barycent
 def scaling(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int) -> State:
     r"""Iterate u = a / K' v, b = d prod_i (K u_i)^{w_i}, v = b / K u, and d = sqrt(d b / (K d)) if debiased.
 
-    Measures pass in blocks that stay in the cache. Without d these are alternating maxima of a concave function, and
-    after some iterations steps of u and v are lengthened by the factor 1.75 (over-relaxation), as long as that lowers
-    the error. ``sound`` is False where a sum is out of range: epsilon is too small for scalings.
+    Measures pass in blocks that stay in the cache. After the first iterations steps of u and v are lengthened
+    (over-relaxation), as long as that lowers the error. Without d these are alternating maxima of a concave function,
+    and any power below 2 converges. With d, which v follows as the geometric mean of the v_i, that would overshoot:
+    v is moved by the last change of d first, and only what measures differ by is lengthened. ``sound`` is False where
+    a sum is out of range: epsilon is too small for scalings. Lengthened steps: Thibault, Chizat, Dossal and
+    Papadakis, Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport, Algorithms 14 (2021).
     """
     kernels = Axes(*(np.exp(-part) for part in axes))
     H, W = len(axes.rows), len(axes.cols)
     blocks = _blocks(a, weights, H, W)
-    d, b, error, sound, iteration, long, longer = np.ones((H, 1, W)), np.ones((H, 1, W)), np.inf, True, 0, False, True
+    bias, pace, b, error, sound, iteration = Bias(H, W), Pace(), np.ones((H, 1, W)), np.inf, True, 0
     with np.errstate(all="ignore"):  # checked
         for iteration in range(1, max_iter + 1):
-            looked = iteration % STRIDE == 0 or iteration == max_iter
-            gap = sum(block.first_half(kernels, long, looked) for block in blocks)
-            b = d * np.exp(sum(block.log_product() for block in blocks))[:, None]
-            gap += sum(block.second_half(b, long, looked) for block in blocks)
-            if looked:
+            long = pace.level > 0 and iteration > PLAIN
+            for block in blocks:
+                block.first_half(kernels, long)
+            b = bias.d * np.exp(sum(block.log_product() for block in blocks))[:, None]
+            gap = sum(block.second_half(b, bias.change, long) for block in blocks)
+            own = bias.update(b, kernels, long and pace.level > 1) if debiased else 0.0
+            if iteration % STRIDE == 0 or iteration == max_iter:
                 sound = all(block.in_range() for block in blocks) and bool(np.isfinite(b).all())
-                longer = longer and gap <= 2.0 * error
-                long, error = longer and not debiased, gap
-            if debiased:
-                own = _apply(kernels.own_rows, kernels.own_cols, d)
-                error = max(error, float(np.abs(d * own - b).sum())) if looked else error
-                d = np.sqrt(d * b / own)
-            if looked and (error <= tol or not sound):
-                break
+                error = max(gap, own)
+                if error <= tol or not sound:
+                    break
+                pace.look(error)
     return State(b, BarycenterInfo(iteration, error, error <= tol), sound)
+
+
+class Pace:
+    """How boldly to go: 2, lengthened steps, and momentum for d; 1, lengthened steps; 0, the steps of the theory.
+
+    One less whenever the least error is PATIENCE looks old, or at once if it has doubled.
+    """
+
+    def __init__(self) -> None:
+        self.level, self._least, self._age = 2, np.inf, 0
+
+    def look(self, error: float) -> None:
+        self._age = 0 if error < self._least else self._age + 1
+        if self._age == PATIENCE or error > 2.0 * self._least:
+            self.level, self._least, self._age = max(0, self.level - 1), error, 0
+        self._least = min(self._least, error)
+
+
+class Bias:
+    """The scaling d of the barycentre's plan to itself, d K d = b, which debiasing puts into b."""
+
+    def __init__(self, H: int, W: int) -> None:
+        self.d, self.change = np.ones((H, 1, W)), np.ones((H, 1, W))
+        self._share: FloatArray | None = None
+
+    def update(self, b: FloatArray, kernels: Axes, long: bool) -> float:
+        """Update d by steps towards d K d = b; return the L1 distance of the two before.
+
+        A step moves what is smooth at once and details by as little as the kernel leaves of them. So the last change
+        of d / K d, in which the smooth part cancels, is added once more with the factor 0.85 (momentum).
+        """
+        from ..core.scalings import FAR
+
+        d, own = self.d, _apply(kernels.own_rows, kernels.own_cols, self.d)
+        error = float(np.abs(d * own - b).sum())
+        share, before = _part(d, own), self._share
+        new = np.sqrt(share * b)
+        if long and before is not None:
+            for _ in range(OWN_STEPS - 1):
+                new = np.sqrt(_part(new, _apply(kernels.own_rows, kernels.own_cols, new)) * b)
+            ratio = share / before
+            ratio[~(ratio < FAR)] = 1.0
+            new *= (1.0 + OWN_LONG * ratio) / (OWN_LONG + ratio)
+        self.d, self.change, self._share = new, _part(new, d), share
+        return error
+
+
+def _part(d: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return d / whole, 0 where there is nothing."""
+    return np.asarray(np.divide(d, whole, out=np.zeros_like(d), where=whole > 0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some measures (h, n, w) and where they have no mass, their weights, the sums K u, v (H, n, W), u; room."""
+    """Some measures (h, n, w), their weights, the sums K u, v (H, n, W), u; ones (h, 1, w); room."""
 
     a: FloatArray
-    blank: FloatArray
     weights: FloatArray
     sums: FloatArray
     v: FloatArray
     u: FloatArray
-    rooms: list[FloatArray]
+    ones: FloatArray
+    room: FloatArray
     part: FloatArray
 
-    def first_half(self, kernels: Axes, long: bool, looked: bool) -> float:
-        """Update u and the sums; return the weighted L1 error of the first marginals before, if looked at and long."""
-        room = self.rooms[0]
-        _apply(kernels.rows.T, kernels.cols.T, self.v, self.part, room)
-        gap = 0.0
-        if long:
-            room *= self.u
-            gap = _gap(room, self.a, self.weights) if looked else 0.0
-            room += self.blank
-            np.divide(self.a, room, out=room)
-            _lengthen(room, self.u, self.rooms[1])
-        else:
-            np.divide(self.a, room, out=self.u)
-        _apply(kernels.rows, kernels.cols, self.u, self.part, self.sums)
-        return gap
+    def first_half(self, kernels: Axes, long: bool) -> None:
+        """Update u and the sums."""
+        from ..core.scalings import scale
 
-    def second_half(self, b: FloatArray, long: bool, looked: bool) -> float:
-        """Update v; return the weighted L1 error of the second marginals before, if looked at."""
-        room, gap = self.rooms[2], 0.0
-        if long or looked:
-            np.multiply(self.v, self.sums, out=room)
-            gap = _gap(room, b, self.weights) if looked else 0.0
-        if long:
-            np.divide(b, room, out=room)
-            _lengthen(room, self.v, self.rooms[3])
-        else:
-            np.divide(b, self.sums, out=self.v)
-        return gap
+        _apply(kernels.rows.T, kernels.cols.T, self.v, self.part, self.room)
+        scale(self.a, self.ones, self.room, self.weights, long, self.u)
+        _apply(kernels.rows, kernels.cols, self.u, self.part, self.sums)
+
+    def second_half(self, b: FloatArray, change: FloatArray, long: bool) -> float:
+        """Update v; return the weighted L1 error of the second marginals before."""
+        from ..core.scalings import scale
+
+        return float(scale(b, change, self.sums, self.weights, long, self.v))
 
     def log_product(self) -> FloatArray:
         """Return the sum (H, W) of the weighted logarithms of the sums.
@@ -146,11 +186,13 @@ class _Block:
         With equal weights, that of a product: exponents are added and mantissas in [1, 2) multiplied, a third of the
         time of the logarithms.
         """
+        from ..core.scalings import multiply
+
         if (self.weights != self.weights[0]).any():
             return np.asarray(np.matmul(self.weights, np.log(self.sums)))
-        bits = self.sums.view(np.int64)
-        exponents = (bits >> 52).sum(axis=1) - 1023 * bits.shape[1]
-        mantissas = ((bits & MANTISSA) | ONE).view(np.float64).prod(axis=1)
+        H, _, W = self.sums.shape
+        exponents, mantissas = np.zeros((H, W), dtype=np.int64), np.ones((H, W))
+        multiply(self.sums, exponents, mantissas)
         return np.asarray(self.weights[0] * (exponents * math.log(2.0) + np.log(mantissas)))
 
     def in_range(self) -> bool:
@@ -158,29 +200,18 @@ class _Block:
         return bool(self.sums.min() >= TINY and self.sums.max() < np.inf)
 
 
-def _lengthen(ratio: FloatArray, scaling: FloatArray, room: FloatArray) -> None:
-    """Multiply a scaling by ratio ** 1.75; roots are cheap, other powers are not."""
-    scaling *= ratio
-    np.sqrt(ratio, out=ratio)
-    np.sqrt(ratio, out=room)
-    ratio *= room
-    scaling *= ratio
-
-
 def _blocks(a: FloatArray, weights: FloatArray, H: int, W: int) -> list[_Block]:
     """Split measures (h, n, w) into blocks of at most CACHED numbers each; 512 measures at most."""
     h, n, w = a.shape
     size = min(n, 512, max(1, CACHED // (H * W)))
-    rooms = [np.empty(size * numbers) for numbers in (h * w, h * w, H * W, H * W, max(H, h) * max(W, w))]
-    blocks = []
+    room, both = np.empty(size * h * w), np.empty(size * max(H, h) * max(W, w))
+    ones, blocks = np.ones((h, 1, w)), []
     for start in range(0, n, size):
         part = np.ascontiguousarray(a[:, start : start + size])
         m = part.shape[1]
-        shaped = [room[: m * h * w].reshape(h, m, w) for room in rooms[:2]]
-        shaped += [room[: m * H * W].reshape(H, m, W) for room in rooms[2:4]]
-        u, (sums, v) = np.ones_like(part), np.ones((2, H, m, W))
-        blank = (part == 0).astype(np.float64)
-        blocks.append(_Block(part, blank, weights[start : start + size], sums, v, u, shaped, rooms[4]))
+        sums, v = np.ones((2, H, m, W))
+        rest = room[: m * h * w].reshape(h, m, w)
+        blocks.append(_Block(part, weights[start : start + size], sums, v, np.ones_like(part), ones, rest, both))
     return blocks
 
 
@@ -218,17 +249,19 @@ def _apply(
     h, n, w = U.shape
     H, W = len(K1), len(K2)
     out = np.empty((H, n, W)) if out is None else out
-    part = U if K2.size == 1 else np.empty((h, n, W)) if room is None else room.reshape(-1)[: h * n * W]
-    if K2.size > 1:
-        np.dot(U.reshape(h * n, w), K2.T, out=part.reshape(h * n, W))
+    if K1.size == 1:  # a table, times 1
+        np.dot(U.reshape(n, w), K2.T, out=out.reshape(n, W))
+        return out
+    part = np.empty(h * n * W) if room is None else room[: h * n * W]
+    np.dot(U.reshape(h * n, w), K2.T, out=part.reshape(h * n, W))
     np.dot(K1, part.reshape(h, n * W), out=out.reshape(H, n * W))
     return out
 
 
 def _log_apply(rows: FloatArray, cols: FloatArray, F: FloatArray) -> FloatArray:
     """Return log((exp(-rows) (x) exp(-cols)) exp(F)), term by term in units of the largest."""
-    part = F if cols.size == 1 else np.stack([_log_sum(F - line, -1) for line in cols], axis=-1)
-    return np.stack([_log_sum(part - line[:, None, None], 0) for line in rows])
+    part = np.stack([_log_sum(F - line, -1) for line in cols], axis=-1)
+    return part if rows.size == 1 else np.stack([_log_sum(part - line[:, None, None], 0) for line in rows])
 
 
 def _log_sum(terms: FloatArray, axis: int) -> FloatArray:
@@ -261,8 +294,8 @@ def _layout(problem: Problem, divergence: Sinkhorn) -> tuple[Support, Axes, Floa
     else:
         between, within = cost(places, common.points[kept]), cost(places, places)
     flat = np.zeros((1, 1))
-    axes = Axes(between / epsilon, flat, within / epsilon, flat)
-    return support, axes, np.ascontiguousarray(rows[:, kept].T)[:, :, None]
+    axes = Axes(flat, between / epsilon, flat, within / epsilon)
+    return support, axes, np.ascontiguousarray(rows[:, kept])[None]
 
 
 def _squares(size: int, spacing: float) -> FloatArray:
