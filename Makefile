@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 # One level of parallelism: two processes run the tests, each on a core of its own.
 TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+# Against the oldest dependencies; their compiled code is apart, since one file holds that of one version of Numba only.
+OLDEST := NUMBA_CACHE_DIR=.venv-min/cores OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-min/bin/python -m pytest -q -n 2
+MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-nojit coverage test-min lint types check docs bench dist release-candidate clean
+.PHONY: help demo test test-long test-nojit coverage test-min test-min-part lint types check docs bench dist release-candidate clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -42,9 +45,15 @@ coverage: $(READY)  ## both of these, counted: at least 95 % of the lines and br
 	$(MAKE) test-nojit COVER="--cov --cov-append --cov-report= --cov-fail-under=0"
 	$(BIN)/coverage report
 
-test-min: pyproject.toml  ## the tests against the oldest supported dependencies
+.venv-min/.installed: pyproject.toml tools/oldest.py
 	$(PYTHON) tools/oldest.py .venv-min
-	.venv-min/bin/python -m pytest -q -n 2
+	touch $@
+
+test-min: .venv-min/.installed  ## the tests against the oldest supported dependencies
+	$(OLDEST)
+
+test-min-part: .venv-min/.installed  ## those of them that meet other packages most: tables, files, frames, pictures
+	$(OLDEST) $(MEETING)
 
 lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 	$(BIN)/ruff check .
@@ -55,7 +64,7 @@ types: $(READY)  ## mypy, strict; and a script of a user
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing/user_script.py
 
-check: lint types coverage docs demo  ## what the continuous integration runs
+check: lint types coverage test-min-part docs demo  ## what the continuous integration runs
 
 docs: $(READY)  ## the documentation in docs/_build/html, warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

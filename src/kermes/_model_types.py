@@ -63,8 +63,11 @@ OTHERS = {
     "scipy.sparse._csr.csr_matrix",  # a graph of neighbours; read as arrays, without pickle
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer._RemainderColsList",  # a list, in scikit-learn 1.6 only
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
     "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
     "sklearn.utils._bunch.Bunch",
 }
 #: Modules of scikit-learn whose classes hold parameters only.
