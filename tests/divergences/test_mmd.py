@@ -8,7 +8,7 @@ from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences._atoms import KernelSource
 from kermes.divergences._embeddings import ByAxes, ByFeatures, ByProducts, OnAtoms, OnSupport
 from kermes.divergences._features import pivoted_cholesky
-from kermes.divergences._support import common_support
+from kermes.divergences._support import common_support, fewest_points
 
 ENGINE = Engine("serial", memo=False)
 
@@ -140,3 +140,10 @@ def test_the_work_of_huge_clouds_says_so():
     assert divergences.MMD(ground.Gaussian(sigma=3.0)).route(X, X).work(X, X) >= 3000**2
     Y = clouds(2, 3000, 2)
     assert divergences.MMD(ground.Gaussian(sigma=1.0)).route(Y, Y).work(Y, Y) < 2000
+
+
+def test_equal_points_are_counted_once():
+    """The count decides whether sorting all points can pay; more than there are would hide a shared support."""
+    X = Measures.from_samples([[[0.0, 1.0], [2.0, 3.0]], [[-0.0, 1.0], [2.0, 3.5]]])
+    assert fewest_points(X, X) == 3
+    assert fewest_points(X, X[:1]) == 3

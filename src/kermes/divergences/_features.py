@@ -159,6 +159,7 @@ def pivoted_cholesky(
     With ``give_up``, end early where it looks hopeless; not for repeated points, of which a few may suffice all of a
     sudden.
     """
+    points = np.asfortranarray(points)  # cores take coordinates in turn: a copy for all pivots
     rows = np.empty((min(largest, len(points)), len(points)))
     pivots: list[int] = []
     rest = ground.diagonal(points)

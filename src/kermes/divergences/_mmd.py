@@ -22,7 +22,7 @@ from ._embeddings import (
     point_pairs,
 )
 from ._features import PREPARED_BYTES, exact_features, pivoted_cholesky, pooled_points
-from ._support import LARGEST_TABLE, CommonSupport, common_support
+from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
 __all__ = ["MMD"]
 
@@ -125,7 +125,9 @@ class MMD(Divergence):
         where that costs a small part of ``atoms``, the operations without a support.
         """
         n_atoms = len(X.points) + (0 if X is Y else len(Y.points))
-        if isinstance(self.ground, Polynomial) or (not X.shares_support(Y) and SEARCH * n_atoms * X.dim > atoms):
+        if isinstance(self.ground, Polynomial):
+            return None, np.inf
+        if not X.shares_support(Y) and (SEARCH * n_atoms * X.dim > atoms or fewest_points(X, Y) > LARGEST_TABLE):
             return None, np.inf
         common = common_support(X, Y)
         m, n = len(common.points), len(X) + (0 if X is Y else len(Y))
