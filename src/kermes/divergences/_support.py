@@ -37,9 +37,8 @@ def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> Co
 
 
 def fewest_points(X: Measures, Y: Measures) -> int:
-    """Return a number of points that X and Y have at least, found by hashing, which is far cheaper than sorting them."""
-    dim = X.dim
-    odd = np.random.default_rng(0).integers(0, 2**63, size=dim, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    """Return a number of points that X and Y have at least, by hashing them, which is far cheaper than sorting."""
+    odd = np.random.default_rng(0).integers(0, 2**63, size=X.dim, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     # Equal points have equal hashes: sums of their bits times odd numbers, modulo 2**64; 0.0 makes one zero of two.
     hashes = [((Z.points + 0.0).view(np.uint64) * odd).sum(axis=1) for Z in ((X,) if X is Y else (X, Y))]
     return len(np.unique(np.concatenate(hashes)))
