@@ -43,6 +43,26 @@ def test_total_variation_of_masses_that_the_heaviest_rounds_away(p):
     assert_allclose(value**p, 9.99e-98, rtol=1e-12)
 
 
+FAR = [[-1.0, 0.0], [0.0, 1e7], [0.0, 0.0], [0.0, 0.0]]
+HEAVY, LIGHTEST = 1.00000000000005, 1.00000000000005e-26
+
+
+@pytest.mark.parametrize(
+    ("points", "a", "b", "p", "expected", "rtol"),
+    [
+        # Beside the heaviest atom, 2.6e-34 at the far one became 1.8e-33.
+        (FAR, [1.0, 1e-26, 1.0, 1.0], [1.0, 1.0000000785016967e-26, 1.0, 1.0], 3, 2.616723224e-13, 1e-8),
+        # Rounding of flows left an arc that led the wrong way: the far atom was not served, 1.4904357e-08.
+        (FAR, [HEAVY, LIGHTEST, HEAVY, HEAVY], [HEAVY, LIGHTEST, HEAVY, 1.0000001341392688], 3, 1.490450603e-08, 1e-8),
+        # The same with ordinary weights: 0.
+        ([[0.0, 0.0], [0.0, 0.25]], [3.0, 1e-4], [3.0000000000000018, 9.999999999998998e-05], 2, 2.101543643e-19, 1e-2),
+    ],
+)
+def test_atoms_that_differ_by_less_than_the_rounding_of_the_heaviest(points, a, b, p, expected, rtol):
+    value = distance(points, points, divergences.Wasserstein(p), a, b)  # expected: fractions
+    assert_allclose(value**p, expected, rtol=rtol)
+
+
 def test_covariance_term_of_small_gaussians():
     x, y = [[1.0, 88.0], [-93.0, 99.0]], [[1.0, 1.0], [-93.0, 99.0]]
     expected = distance(x, y, divergences.GaussianWasserstein())

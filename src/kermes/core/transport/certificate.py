@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..jit import inline_core
 from .doubles import EPS, add, two_product, two_sum
 from .pricing import place_of_least
-from .tree import arc_cost
+from .tree import arc_cost, hang
 
 
 @inline_core
@@ -44,11 +46,15 @@ def open_arc(C, parent, high, low, i, value, rest):
 
 
 @inline_core
-def settle(C, a, b, parent, back, flow, high, low, mass, mass_low, root):
-    """Compute the flow of each arc anew, from the masses below it; return the cost of the plan and its duality gap.
+def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root):
+    """Compute the flow of each arc anew, from the masses on one side of it.
 
     Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way. The
-    heaviest node takes the difference of the totals, which its own rounding may have made.
+    heaviest node takes the difference of the totals, which its own rounding may have made, and is in no sum: beside it
+    the lightest would lose their digits. So arcs between it and the root carry what is on the side of the root.
+
+    Returns the cost of the plan, its duality gap, and the node whose arc is shortest of mass, by how much: an arc that
+    would have to ship less than nothing ships nothing.
     """
     n, m = C.shape
     value = rest = dual = dual_low = excess = excess_low = 0.0
@@ -57,17 +63,65 @@ def settle(C, a, b, parent, back, flow, high, low, mass, mass_low, root):
         mass[w], mass_low[w] = a[w] if w < n else -b[w - n], 0.0
         excess, excess_low = add(excess, excess_low, mass[w], 0.0)
         heavy = w if abs(mass[w]) > abs(mass[heavy]) else heavy
+        size[w] = 1
     mass[heavy], mass_low[heavy] = add(mass[heavy], 0.0, -excess, -excess_low)
     for w in range(n + m):
         p, q = two_product(mass[w], high[w])
         dual, dual_low = add(dual, dual_low, p, q + mass[w] * low[w])
+    node, count = np.uint32(heavy), 0
+    while node != root:
+        closed[count], size[node] = node, 0
+        node, count = parent[node], count + 1
     w = back[root]
     while w != root:
-        up = parent[w]
-        mass[up], mass_low[up] = add(mass[up], mass_low[up], mass[w], mass_low[w])
-        flow[w] = max(mass[w] if w < n else -mass[w], 0.0)
-        p, q = two_product(flow[w], arc_cost(C, n, w, up))
+        if size[w] > 0:
+            up = parent[w]
+            mass[up], mass_low[up] = add(mass[up], mass_low[up], mass[w], mass_low[w])
+            flow[w] = mass[w] if w < n else -mass[w]
+        w = back[w]
+    beyond = beyond_low = 0.0
+    for k in range(count - 1, -1, -1):
+        w = closed[k]
+        beyond, beyond_low = add(beyond, beyond_low, mass[parent[w]], mass_low[parent[w]])
+        flow[w] = -beyond if w < n else beyond
+    short, lack = back[root], 0.0
+    w = back[root]
+    while w != root:
+        if flow[w] < -lack:
+            short, lack = w, -flow[w]
+        flow[w] = max(flow[w], 0.0)
+        p, q = two_product(flow[w], arc_cost(C, n, w, parent[w]))
         value, rest = add(value, rest, p, q)
         w = back[w]
     gap, _ = add(value, rest, -dual, -dual_low)
-    return value, abs(gap)
+    return value, abs(gap), short, lack
+
+
+@inline_core
+def exchange(C, parent, ring, back, last, size, flow, high, low, short):
+    """Let the arc of ``short`` leave the tree, and that of least reduced cost that ships the other way enter.
+
+    A step of the dual simplex method: reduced costs stay at least 0, with potentials that are then computed anew.
+    """
+    n, m = C.shape
+    for w in range(n + m):
+        size[w] = 0
+    w = short
+    size[w] = 1
+    while w != last[short]:
+        w = ring[w]
+        size[w] = 1
+    lacking = short < n  # what is below is short of mass; otherwise it has too much
+    source, sink = np.uint32(0), np.uint32(n)
+    least, rest = np.inf, 0.0
+    for i in range(n):
+        if (size[i] > 0) != lacking:
+            for j in range(m):
+                if (size[n + j] > 0) == lacking:
+                    cost, cost_low = add(C[i, j], 0.0, -high[i], -low[i])
+                    cost, cost_low = add(cost, cost_low, high[n + j], low[n + j])
+                    if cost < least or (cost == least and cost_low < rest):
+                        least, rest, source, sink = cost, cost_low, np.uint32(i), np.uint32(n + j)
+    top = sink if lacking else source
+    above = source if lacking else sink
+    hang(parent, ring, back, last, size, flow, top, above, short, 0.0, 1)

@@ -10,6 +10,9 @@ are computed as sums of two doubles (about 32 digits), and all arcs are judged b
 go on in that precision (``certificate``). Costs may span twenty orders of magnitude, and a path through the largest of
 them would lose the smallest: the last tree is optimal for the costs as given, not within some tolerance.
 
+Masses are rounded while flows change. At the end they are summed anew, and where that shows an arc of the tree to ship
+less than nothing (two measures that hardly differ, or atoms of next to no mass), arcs are exchanged by the dual method.
+
 *Termination.* Trees stay strongly feasible (an empty arc leads from a source up to a sink), because the leaving arc is
 the last one to block in the direction of the cycle (Cunningham 1976): ties cannot make it cycle. Rounding of potentials
 could, so that the number of pivots in double precision is bounded.
@@ -22,7 +25,7 @@ import math
 import numpy as np
 
 from ..jit import exact_core, inline_core
-from .certificate import compute_potentials, open_arc, settle
+from .certificate import compute_potentials, exchange, open_arc, settle
 from .doubles import add
 from .pricing import BLOCK, greatest, negative_arc, place_of_least
 from .tree import Tree, make_tree, pivot, plant
@@ -33,6 +36,9 @@ __all__ = ["MAX_PIVOTS", "Tree", "make_tree", "scale_costs", "transport", "write
 MAX_PIVOTS = 10_000_000
 #: Pivots in double precision for each node, at most; 1000 and 1000 atoms need 7.
 ROUNDED_PIVOTS = 1000
+#: Masses that arcs are short of matter if, at the largest cost, they are more than this part of the value; so many arcs
+#: are exchanged at most.
+LACK, EXCHANGES = 1e-12, 64
 
 
 @inline_core
@@ -110,7 +116,14 @@ def transport(C, a, b, T, room, prices, max_pivots):
         if not both and (clean >= n or pivots == rounded):
             compute_potentials(C, parent, ring, high, low, root)
             clean, both = 0, True
-    value, gap = settle(C, a, b, parent, back, flow, high, low, mass, mass_low, root)
+    exchanged, top = 0, greatest(C.ravel())
+    while True:
+        value, gap, short, lack = settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root)
+        if lack * top <= LACK * value or exchanged == EXCHANGES:
+            break
+        exchange(C, parent, ring, back, last, size, flow, high, low, short)
+        compute_potentials(C, parent, ring, high, low, root)
+        exchanged += 1
     return value, gap, pivots
 
 
