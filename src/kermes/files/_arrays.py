@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _foreign
 from .._checks import missing
-from .._foreign import decoding, require_file, require_room
+from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray
 from ..datasets import read_idx
 from ..exceptions import InvalidFileError, InvalidMeasureError
@@ -123,8 +123,11 @@ def read_folder(folder: Path, as_measures: Callable[[AnyArray], Measures]) -> Da
     paths = [path for entry in classes or [folder] for path in _images(entry)]
     if not paths:
         raise InvalidFileError(f"{str(folder)!r} has no images ({', '.join(ENDINGS)}), nor have its folders.")
-    grey = [_grey(path) for path in paths]
-    for path, image in zip(paths, grey, strict=True):
+    grey: list[AnyArray] = []
+    for path in paths:  # each may expand as far as one file may: all of them count
+        image = _grey(path)
+        require_memory(2 * len(paths) * image.nbytes, f"{len(paths)} images", "read fewer, or smaller ones")
+        grey.append(image)
         if image.shape != grey[0].shape:
             raise InvalidFileError(
                 f"{str(path)!r} has {image.shape[0]} x {image.shape[1]} pixels, {str(paths[0])!r} has "

@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from .._checks import missing
-from .._foreign import decoding, require_file, require_room
+from .._foreign import decoding, require_file, require_memory, require_room
 from ..exceptions import InvalidFileError
 from ..measures._frame import InMemory, Source
 from ._text import refuse_twice
@@ -55,10 +55,13 @@ class Files:
         import pyarrow as pa
         from pyarrow import parquet
 
+        size = 0
         for path, folders in self._files.items():
             stored = [name for name in dict.fromkeys(names) if name not in folders]
             with decoding(path, "a table"), parquet.ParquetFile(path, memory_map=False) as file:
                 require_room(path, 8 * file.metadata.num_rows * len(names))
+                size += 8 * file.metadata.num_rows * len(names)
+                require_memory(size, "the table", "read fewer files or columns")
                 # Of columns that are folders only, some column tells how many rows there are.
                 for batch in file.iter_batches(BATCH, columns=stored or [file.schema_arrow.names[0]]):
                     require_room(path, batch.nbytes)
