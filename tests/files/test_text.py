@@ -239,3 +239,13 @@ def test_an_empty_list_is_a_measure_without_points(tmp_path):
     parquet.write_table(pa.table({"id": ["a", "b"], "x": [[1.0], []]}), tmp_path / "t.parquet")
     with pytest.raises(InvalidMeasureError, match="a row without a list, or an empty one"):
         files.read(tmp_path / "t.parquet", by="id", columns=["x"])
+
+
+@pytest.mark.parametrize("order", [("1", "2"), ("2", "1")])
+def test_files_of_a_folder_must_agree_on_what_names_are(tmp_path, order):
+    folder = tmp_path / "t.parquet"
+    folder.mkdir()
+    parquet.write_table(pa.table({"id": [1, 2], "x": [1.0, 2.0]}), folder / f"{order[0]}.parquet")
+    parquet.write_table(pa.table({"id": ["1", "2"], "x": [3.0, 4.0]}), folder / f"{order[1]}.parquet")
+    with pytest.raises(InvalidMeasureError, match="the column 'id' mixes int64, str; give all names one type"):
+        files.read(folder, by="id", columns=["x"])  # were four measures: 1, 2, 1 and 2

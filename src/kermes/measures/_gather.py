@@ -45,6 +45,7 @@ class Numbering:
             return self._objects(values.tolist())
         if values.dtype not in self._dtypes:
             self._dtypes.append(values.dtype)
+            self._refuse_mixed()
         unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
         order = np.argsort(first)
         numbers = np.empty(len(unique), dtype=np.int64)
@@ -55,19 +56,25 @@ class Numbering:
         return np.asarray(numbers[inverse])
 
     def _objects(self, values: list[Any]) -> IndexArray:
-        # Of mixed types 1 and "1" would become one group, and names would neither sort nor be stored without pickle.
         self._kinds.update(map(type, values))
-        if len(self._kinds) > 1:
-            names = ", ".join(sorted(kind.__name__ for kind in self._kinds))
-            raise InvalidMeasureError(
-                f"the column {self._name!r} mixes {names}; give all names one type, such as .astype(str)."
-            )
+        self._refuse_mixed()
         if not self._kinds <= {int, float, bool, str}:
             values = [str(value) for value in values]
         numbers = self._numbers
         for value in dict.fromkeys(values):
             numbers.setdefault(value, len(numbers))
         return np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+
+    def _refuse_mixed(self) -> None:
+        """Refuse objects of two types, and objects beside numbers, in one piece or in several (files of a folder).
+
+        1 and "1" would become one group, or two of one name; names would neither sort nor be stored without pickle.
+        """
+        if len(self._kinds) > 1 or (self._kinds and self._dtypes):
+            names = sorted({*(kind.__name__ for kind in self._kinds), *(dtype.name for dtype in self._dtypes)})
+            raise InvalidMeasureError(
+                f"the column {self._name!r} mixes {', '.join(names)}; give all names one type, such as .astype(str)."
+            )
 
     def keys(self) -> AnyArray:
         """Return the names of the groups."""
