@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 # One level of parallelism: two processes run the tests, each on a core of its own.
 TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
-# Against the oldest dependencies; their compiled code is apart, since one file holds that of one version of Numba only.
-OLDEST := NUMBA_CACHE_DIR=.venv-min/cores OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-min/bin/python -m pytest -q -n 2
+# Against the oldest dependencies, with a cache of compiled code of their own: one file holds the code of one Numba only.
+OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/cores OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-min/bin/python -m pytest -q -n 2
 MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py
 
 .DEFAULT_GOAL := help
