@@ -6,6 +6,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from figures import write_figures
 from pages import Shown, mathjax, show_defaults, show_factories
 from plots import show_plot, write_plots
 from tables import write_tables
@@ -66,9 +67,10 @@ html_title = "kermes"
 
 
 def setup(app):
-    """Write tables and plots before the pages are read; complete signatures and docstrings."""
+    """Write tables and pictures before the pages are read; complete signatures and docstrings."""
     write_tables()
     write_plots()
+    write_figures()
     app.connect("autodoc-process-signature", show_factories)
     # Before numpydoc, which has the priority 500.
     app.connect("autodoc-process-docstring", show_defaults, priority=100)

@@ -1,10 +1,12 @@
 """Write the tables of pages from recorded results, so that a page cannot say more than was run.
 
-The documentation build calls it. ``papers/results/KEY-SIZE``, the output folder of ``kermes reproduce KEY --SIZE``
-without its pictures, gives ``papers/tables/KEY-SIZE.md``; ``benchmarks/results/DATE.json``, what ``python -m benchmarks
---record`` wrote, gives ``papers/tables/benchmarks.md``, the newest measurement of each row; ``benchmarks/real.json``,
-what ``python -m benchmarks.real --record`` wrote, ``papers/tables/real.md``; the fragments in ``changelog.d``
-``papers/tables/unreleased.md``.
+The documentation build calls it. It reads, and writes into ``papers/tables``:
+
+- ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``
+- ``papers/results/KEY-printed.json``, tables of runs of which only the printed numbers were kept: ``KEY-NAME.md``
+- ``benchmarks/results/DATE.json`` of ``python -m benchmarks --record``: ``benchmarks.md``, the newest of each row
+- ``benchmarks/real.json`` of ``python -m benchmarks.real --record``: ``real.md``
+- the fragments in ``changelog.d``: ``unreleased.md``
 """
 
 import json
@@ -13,13 +15,19 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TABLES = HERE / "papers" / "tables"
+RESULTS = HERE / "papers" / "results"
 BENCHMARKS = HERE.parent / "benchmarks" / "results"
 
 
 def write_tables():
     """Write a file of Markdown tables for each folder of results, and one for the benchmarks."""
     TABLES.mkdir(exist_ok=True)
-    for folder in sorted((HERE / "papers" / "results").iterdir()):
+    for path in sorted(RESULTS.glob("*-printed.json")):
+        key = path.name.removesuffix("-printed.json")
+        for name, table in json.loads(path.read_text())["tables"].items():
+            text = _markdown(table["header"], table["rows"])
+            (TABLES / f"{key}-{name}.md").write_text(text + "\n")
+    for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
         key, size = folder.name.split("-")
         paper = import_module(f"kermes.papers.{key}.run").PAPER
         summary = json.loads((folder / "summary.json").read_text())

@@ -26,6 +26,15 @@ def test_both_pieces_run_and_are_kept(shrink, tmp_path):
     assert len(said) == 9
 
 
+def test_times_of_each_column(shrink, tmp_path):
+    shrink(PAPER, {"table1": {"images": 1, "points": [6, 8], "samplings": 1, "splits": 1}}, sigma=0.2)
+    summary = PAPER.reproduce("quick", tmp_path, ("times",), lambda line: None)
+    (table,) = PAPER.tables("quick", summary)
+    assert table.header == ["kernel", "6 points", "8 points"]
+    assert [row[0] for row in table.rows] == ["k-IGV", "k-B"]
+    assert all(float(cell) >= 0 for row in table.rows for cell in row[1:])
+
+
 def test_a_machine_without_intercept_has_none():
     x = np.array([1.0, 3.0])
     K = np.outer(x, x)

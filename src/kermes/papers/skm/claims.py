@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from ... import ground, kernels
+from ... import Engine, ground, kernels
 from .. import _digits
 from .._paper import AnyArray, FloatArray, Numbers, PrintedTable, Result, Run
 from .grams import all_grams
@@ -108,8 +109,36 @@ READINGS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+def times(run: Run) -> Result:
+    """Time a Gram matrix of both kernels at each number of points of Table 1, in processor seconds, once compiled."""
+    sizes = _digits.protocol(run, "table1", "eta", "sigma") | {"kernels": list(_timed(run.settings))}
+
+    def compute() -> Numbers:
+        images = _digits.first_of_each(sizes["images"])
+        drawn = {points: _digits.sample(images, sizes["threshold"], [points], 0) for points in sizes["points"]}
+        found: Numbers = {name: {} for name in sizes["kernels"]}
+        for points, sample in drawn.items():
+            for name, kernel in _timed(run.settings).items():
+                kernel(sample.measures[:2])
+                started = time.process_time()
+                kernel(sample.measures)
+                found[name][str(points)] = round(time.process_time() - started, 1)
+        return found
+
+    return {"seconds": run.keep("times", sizes, compute)}, None
+
+
+def _timed(settings: Numbers) -> dict[str, Any]:
+    smoothing = ground.Gaussian(sigma=settings["sigma"])
+    engine = Engine(memo=False)
+    return {
+        "k-IGV": kernels.IGV(settings["eta"], smoothing, normalized=False, engine=engine),
+        "k-B": kernels.Bhattacharyya(smoothing, settings["eta"], engine=engine),
+    }
+
+
 def tables(summary: dict[str, Numbers], paper: Numbers) -> list[PrintedTable]:
-    """Return the tables of both pieces; a column of the paper's Table 1 stands below the readings."""
+    """Return the tables of these pieces; a column of the paper's Table 1 stands below the readings."""
     made = []
     if "discarded" in summary:
         rows = [
@@ -126,6 +155,11 @@ def tables(summary: dict[str, Numbers], paper: Numbers) -> list[PrintedTable]:
                 ["paper", *(f"{paper[row][column]:.1f}" if column in paper.get(row, {}) else "" for row in header)]
             )
         made.append(PrintedTable(f"Table 1, {column} points, read otherwise: error, %", ["protocol", *header], rows))
+    if "times" in summary:
+        found = summary["times"]["seconds"]
+        rows = [[name, *(f"{seconds:.1f}" for seconds in values.values())] for name, values in found.items()]
+        columns = [f"{points} points" for points in next(iter(found.values()))]
+        made.append(PrintedTable("A Gram matrix, processor seconds", ["kernel", *columns], rows))
     return made
 
 

@@ -139,5 +139,5 @@ class _SemigroupKernels(_digits.DigitsPaper):
 PAPER = _SemigroupKernels(
     __package__,
     by_name(table1, figure2, figure3, figure4, figure5, figure6, figure7),
-    by_name(claims.discarded, claims.explanations),
+    by_name(claims.discarded, claims.explanations, claims.times),
 )

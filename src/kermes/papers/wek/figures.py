@@ -1,7 +1,8 @@
-"""Figures 1 to 3 of the paper; each function returns a matplotlib figure."""
+"""Figures 1 to 3 of the paper: their numbers, and what draws them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,29 +13,39 @@ from .data import Part
 from .methods import PIXELS, Methods
 
 
-def kernel_matrices(methods: Methods, digits: Part) -> Any:
+def kernel_matrices(methods: Methods, digits: Part) -> dict[str, FloatArray]:
     """Figure 1: the Gram matrices of both kernels on digits in order of their class."""
     ordered = digits[np.argsort(digits.labels, kind="stable")]
-    grams = {
+    return {
         "pixels, Euclidean": _median_kernel(PIXELS, ordered.pixels, methods)(ordered.pixels),
         "entropic Wasserstein": _median_kernel(methods.divergence, ordered.measures, methods)(ordered.measures),
     }
-    return _images(grams)
 
 
-def feature_matrices(methods: Methods, train: Part, test: Part) -> Any:
+def feature_matrices(methods: Methods, train: Part, test: Part) -> dict[str, FloatArray]:
     """Figure 2: inner products of 5, 15 and 250 Wasserstein features of test digits, and the exact kernel."""
     ordered = test[np.argsort(test.labels, kind="stable")].measures
     kernel = _median_kernel(methods.divergence, train.measures, methods)
     features = KernelFeatures(kernel).fit(train.measures).transform(ordered)
     counts = sorted({min(count, features.shape[1]) for count in (5, 15, 250)})
     grams = {f"{count} features": features[:, :count] @ features[:, :count].T for count in counts}
-    return _images({**grams, "exact": kernel(ordered)})
+    return {**grams, "exact": kernel(ordered)}
+
+
+def thumbnail(K: FloatArray, cells: int = 30) -> list[list[float]]:
+    """Return a matrix of at most ``cells`` rows, the means of blocks of a greater one, to two digits."""
+    edges = np.linspace(0, len(K), min(cells, len(K)) + 1).round().astype(int)
+    blocks = np.add.reduceat(np.add.reduceat(K, edges[:-1], axis=0), edges[:-1], axis=1)
+    return (blocks / np.outer(np.diff(edges), np.diff(edges))).round(2).tolist()  # type: ignore[no-any-return]
 
 
 def spectra(methods: Methods, digits: Part, train: Part, test: Part) -> Numbers:
-    """Return extreme eigenvalues, the admissible length scales, and how far features are from the kernel."""
+    """Return extreme eigenvalues, admissible length scales, how far features are from the kernel, small matrices."""
     found: Numbers = {"eigenvalues": {}, "features": {}}
+    drawn = {"figure1": kernel_matrices(methods, digits), "figure2": feature_matrices(methods, train, test)}
+    found["matrices"] = {
+        figure: {name: thumbnail(np.asarray(K)) for name, K in grams.items()} for figure, grams in drawn.items()
+    }
     for name, divergence, X in (("pixels", PIXELS, digits.pixels), ("W", methods.divergence, digits.measures)):
         kernel = _median_kernel(divergence, X, methods)
         report = definiteness.spectrum(np.asarray(kernel(X)))
@@ -93,7 +104,8 @@ def _median_kernel(divergence: Any, X: Any, methods: Methods) -> Any:
     return kernels.Exponential(divergence, 0.5 * float(np.median(D[D > 0])), engine=methods.engine)
 
 
-def _images(grams: dict[str, FloatArray]) -> Any:
+def matrices(grams: Mapping[str, Any]) -> Any:
+    """Return a picture of Gram matrices side by side."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, len(grams), figsize=(3.4 * len(grams) + 0.6, 3.6), layout="constrained")

@@ -143,7 +143,8 @@ def _repetition(run: Run, name: str, sizes: Numbers, repetition: int) -> list[Nu
             }
             errors = {method: found[method]["error"] for method in rows}
             entry = {"size": train, "seed": repetition, "errors": errors, "seconds of distances": seconds}
-            entries.append(entry | {"seconds": sum(one["seconds"] for one in found.values())})
+            seconds_of = {method: round(found[method]["seconds"], 1) for method in rows}
+            entries.append(entry | {"seconds": sum(seconds_of.values()), "seconds by method": seconds_of})
             shown = ", ".join(f"{method} {100 * error:.1f}" for method, error in errors.items())
             run.say(f"{name} {repetition + 1}/{sizes['repetitions']}, {train} images: {shown} %")
         return entries
@@ -222,8 +223,10 @@ def _figures(run: Run, entries: list[Numbers]) -> Mapping[str, Drawing]:
     methods, split = _of_figures(run)
     images, features = run.sizes["figure_images"], run.sizes["figure_features"]
     return {
-        "figure1": partial(figures.kernel_matrices, methods, split.train[:images]),
-        "figure2": partial(figures.feature_matrices, methods, split.train[:features], split.test[:features]),
+        "figure1": lambda: figures.matrices(figures.kernel_matrices(methods, split.train[:images])),
+        "figure2": lambda: figures.matrices(
+            figures.feature_matrices(methods, split.train[:features], split.test[:features])
+        ),
         "figure3": partial(figures.error_curves, entries),
     }
 

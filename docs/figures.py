@@ -1,0 +1,184 @@
+"""Pictures of the pages of the papers, drawn from the recorded results at the build of the documentation.
+
+``write_figures`` writes ``papers/figures/KEY-NAME.png``; the results are those of ``tables``.
+"""
+
+import json
+import re
+
+import numpy as np
+from tables import HERE, RESULTS
+
+from kermes import ground
+from kermes.papers._paper import save_figure
+from kermes.papers.wek.figures import matrices
+
+FIGURES = HERE / "papers" / "figures"
+COLOURS = ("#3b7dd8", "#d8743b", "#3ba55d", "#a03bd8")
+
+
+def write_figures():
+    """Write all of them."""
+    FIGURES.mkdir(exist_ok=True)
+    drawn = {
+        "wek-figure1": lambda: _wek_matrices("figure1"),
+        "wek-figure2": lambda: _wek_matrices("figure2"),
+        "wek-figure3": wek_figure3,
+        "skm-figure1": skm_figure1,
+        "skm-table1": skm_table1,
+        "skm-figure7": skm_figure7,
+        "gpm-figure9": gpm_figure9,
+        "gpm-figure10": gpm_figure10,
+        "gpm-figure12": gpm_figure12,
+    }
+    for name, draw in drawn.items():
+        save_figure(FIGURES / f"{name}.png", draw)
+
+
+def printed(key, name):
+    """Return the rows of a recorded table as (first cells, numbers), and the numbers of its header."""
+    table = json.loads((RESULTS / f"{key}-printed.json").read_text())["tables"][name]
+    x = [_number(cell) for cell in table["header"]]
+    columns = [i for i, value in enumerate(x) if value is not None]
+    rows = [
+        (row[: columns[0]], [_number(row[i]) for i in columns]) for row in table["rows"]
+    ]
+    return [x[i] for i in columns], rows
+
+
+def _number(cell):
+    """Return the first number of a cell, or None: 15.3 of "15.3 ± 1.0", 40 of "d = 40"."""
+    found = re.search(r"-?\d+(\.\d+)?", cell)
+    return float(found[0]) if found else None
+
+
+def _panels(count, width=3.0, height=2.5):
+    """Return a figure and axes side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * count + 0.6, height), layout="constrained")
+    return figure, list(figure.subplots(1, count, sharey=False, squeeze=False)[0])
+
+
+def _curves(axis, x, rows, style):
+    """Draw rows of numbers, each with its label, leaving out what is missing."""
+    for (label, values), colour in zip(rows, COLOURS, strict=False):
+        shown = [(a, b) for a, b in zip(x, values, strict=True) if b is not None]
+        axis.plot(*zip(*shown, strict=True), style, color=colour, label=label, ms=3)
+
+
+def _wek_matrices(name):
+    path = RESULTS / "wek-quick" / "spectra.json"
+    return matrices(json.loads(path.read_text())["result"]["matrices"][name])
+
+
+def wek_figure3():
+    """Draw errors against training images: the sizes that were run."""
+    found = json.loads((RESULTS / "wek-quick" / "summary.json").read_text())["mnist"]
+    sizes = {**found["smaller"], str(found["train"]): found["mean"]}
+    figure, (axis,) = _panels(1, 4.2, 2.8)
+    methods = ["W indefinite", "W core", "RBF", "W kNN"]
+    rows = [(name, [means[name] for means in sizes.values()]) for name in methods]
+    _curves(axis, [int(size) for size in sizes], rows, "o-")
+    axis.set(xlabel="training images", ylabel="test error, %", ylim=(0, None))
+    axis.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def skm_figure1():
+    """Draw two weighted lists as measures, smoothed, and their smoothed sum: the notion that Figure 1 explains."""
+    x = np.linspace(-3.0, 5.0, 300)
+    lists = {
+        "z": ([-1.5, -1.0, 0.2], [0.3, 0.2, 0.5]),
+        "z'": ([0.5, 2.0, 3.2], [0.4, 0.4, 0.2]),
+    }
+    figure, (axis,) = _panels(1, 4.2, 2.8)
+    total = np.zeros_like(x)
+    for (name, (points, weights)), colour in zip(lists.items(), COLOURS, strict=False):
+        density = ground.Gaussian(sigma=0.5)(x[:, None], np.c_[points]) @ weights
+        total += density / 2
+        axis.vlines(points, 0, weights, color=colour, lw=2)
+        axis.plot(x, density, color=colour, label=f"list {name}, smoothed")
+    axis.plot(x, total, "k:", label="their mean, smoothed")
+    axis.set(yticks=[], ylim=(0, None))
+    axis.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def skm_table1():
+    """Draw Table 1: errors against points, ours and the paper's."""
+    x, rows = printed("skm", "table1")
+    names = [cells[0] for cells, _ in rows]
+    figure, axes = _panels(2)
+    ours = [(cells[0], v) for cells, v in rows if not cells[0].startswith("paper")]
+    shown = ("k-IGV", "k-B", "polynomial", "RBF, sigma = 0.1")
+    _curves(axes[0], x, [row for row in ours if row[0] in shown], "o-")
+    paper = []
+    for i, name in enumerate(names):
+        if name.startswith("paper"):
+            of = "RBF, sigma = 0.1" if "sigma" in name else names[i - 1]
+            paper.append((of, rows[i][1]))
+    _curves(axes[1], x, paper, "o--")
+    for axis, title in zip(axes, ("ours", "the paper's"), strict=True):
+        axis.set(title=title, xlabel="points", ylim=(0, 35))
+    axes[0].set_ylabel("test error, %")
+    axes[1].legend(fontsize=7, frameon=False)
+    return figure
+
+
+def skm_figure7():
+    """Draw errors against points."""
+    x, rows = printed("skm", "figure7")
+    figure, (axis,) = _panels(1, 4.2, 2.8)
+    _curves(axis, x, [(cells[0], values) for cells, values in rows], "o-")
+    axis.axhline(17.5, color="#808080", lw=0.8, ls=":")
+    axis.text(205, 22.0, "RBF in the paper, 200 points", ha="right", fontsize=7)
+    axis.set(xlabel="points", ylabel="test error, %", ylim=(0, None))
+    axis.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def _problems(rows):
+    """Return the rows of each problem: ours, then the published ones, which follow them."""
+    return [
+        (f"problem {cells[0]}" if cells[0].isdigit() else cells[0], values)
+        for cells, values in rows
+        if "published" not in cells[0]
+    ]
+
+
+def gpm_figure9():
+    """Draw failed fits against samples, ours and the published ones."""
+    x, rows = printed("gpm", "figure9")
+    published = [("", values) for cells, values in rows if "published" in cells[0]]
+    figure, (axis,) = _panels(1, 4.2, 2.8)
+    _curves(axis, x, _problems(rows), "-")
+    _curves(axis, x, published, "o")
+    axis.set(xlabel="samples", ylabel="failed fits, %")
+    axis.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def gpm_figure10():
+    """Draw failed fits against samples with centred targets."""
+    x, rows = printed("gpm", "figure10")
+    figure, (axis,) = _panels(1, 4.2, 2.8)
+    _curves(axis, x, _problems(rows), "o-")
+    axis.set(xlabel="samples", ylabel="failed fits, centred targets, %")
+    axis.legend(fontsize=7, frameon=False)
+    return figure
+
+
+def gpm_figure12():
+    """Draw mean errors against samples: ours, of ten runs, and the published ones."""
+    x, rows = printed("gpm", "figure12")
+    names = list(dict.fromkeys(cells[0] for cells, _ in rows if cells[0]))
+    figure, axes = _panels(len(names), 2.0)
+    for name, axis in zip(names, axes, strict=True):
+        mine = [i for i, (cells, _) in enumerate(rows) if cells[0] == name]
+        _curves(axis, x, [(rows[i][0][1], rows[i][1]) for i in mine], "-")
+        _curves(axis, x, [("", rows[i + 1][1]) for i in mine], "o")
+        axis.set(title=name, xlabel="samples", ylim=(0, None))
+    axes[0].set_ylabel("RMSE")
+    axes[0].legend(fontsize=7, frameon=False)
+    return figure
