@@ -94,6 +94,12 @@ def spread(rng: Generator) -> float:
     return inference.dispersion(D, arm, random_state=rng, **GIVEN).p_value
 
 
+def spread_around_centroids(rng: Generator) -> float:
+    arm = groups(rng)
+    D = distances(cloud(rng) + 3.0 * arm[:, None])
+    return inference.dispersion(D, arm, center="centroid", random_state=rng, **GIVEN).p_value
+
+
 def spread_of_gaussians(rng: Generator) -> float:
     arm = groups(rng)
     D = distances(rng.normal(size=(len(arm), 3)) + 3.0 * arm[:, None])
@@ -146,6 +152,7 @@ TESTS: dict[str, Callable[[Generator], float]] = {
     "two clouds, sliced Wasserstein": clouds_by(divergences.SlicedWasserstein(n_slices=20)),
     "PERMANOVA, units ignored (pseudo-replication)": units_ignored,
     "dispersion, heavy tails, sizes 12, 21, 39": spread_of_many,
+    "dispersion around centroids, heavy tails": spread_around_centroids,
 }
 
 
@@ -198,7 +205,8 @@ def peers(studies: int) -> None:
         add("scikit-bio permanova", ours, found["test statistic"], found["p-value"])
         even = np.arange(32) % 2
         spread = permdisp(table, even.astype(str), test="centroid", permutations=0, number_of_dimensions=31)
-        add("scikit-bio permdisp, equal sizes", inference.dispersion(D, even, **GIVEN), spread["test statistic"])
+        ours = inference.dispersion(D, even, center="centroid", **GIVEN)
+        add("scikit-bio permdisp, equal sizes", ours, spread["test statistic"])
         ours = inference.k_sample(D, arm, random_state=study, **GIVEN)
         test = dcor.homogeneity.energy_test(x, y, num_resamples=M, random_state=study)
         add("dcor energy_test", ours, test.statistic, test.pvalue)
@@ -236,6 +244,9 @@ def speed() -> None:
         ),
         "energy, 2 groups": lambda: inference.k_sample(D, np.arange(500) % 2, **given),
         "dispersion, 2 groups": lambda: inference.dispersion(D, np.arange(500) % 2, **given),
+        "dispersion around centroids, 2 groups": lambda: inference.dispersion(
+            D, np.arange(500) % 2, center="centroid", **given
+        ),
         "trend": lambda: inference.trend(D, rng.normal(size=500), **given),
     }
     x, y = rng.normal(size=(250, 2)), rng.normal(size=(250, 2))

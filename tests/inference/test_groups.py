@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from tests.oracles import inference as oracle
 
 from kermes import inference
 from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
-from kermes.inference._dispersion import to_centroids
+from kermes.inference._dispersion import to_centroids, to_medians
 from kermes.inference._model import gower
 
 rng = np.random.default_rng(3)
@@ -23,7 +24,7 @@ def test_distances_to_centroids_and_their_analysis_of_variance():
     for arm in "abc":
         own = POINTS[arm == ARMS]
         z[arm == ARMS] = np.linalg.norm(own - own.mean(axis=0), axis=1) * np.sqrt(len(own) / (len(own) - 1))
-    found = inference.dispersion(D, ARMS, "precomputed", random_state=0)
+    found = inference.dispersion(D, ARMS, "precomputed", random_state=0, center="centroid")
     assert_allclose(found.statistic, stats.f_oneway(*(z[arm == ARMS] for arm in "abc")).statistic)
     assert_allclose([found.groups[arm] for arm in "abc"], [z[arm == ARMS].mean() for arm in "abc"])
 
@@ -41,7 +42,38 @@ def test_negative_eigenvalues_are_subtracted():
     for g in (0, 1):
         gaps = (axes[codes == g] - axes[codes == g].mean(axis=0)) ** 2 @ np.sign(values)
         z[codes == g] = np.sqrt(np.maximum(gaps, 0.0) * 4 / 3)
-    assert_allclose(to_centroids(G, codes[None])[0], z, atol=1e-7)
+    assert_allclose(to_centroids(G, codes[None])[0][0], z, atol=1e-7)
+
+
+def test_distances_to_medians():
+    """No point has a lower sum of distances, up to a fifth of a percent; outliers do not move it far."""
+    far = POINTS.copy()
+    far[3] += 1e3  # of the first group
+    codes = np.unique(ARMS, return_inverse=True)[1]
+    z, weights = to_medians(gower(cdist(far, far) ** 2), codes[None])
+    for g in range(3):
+        own, factor = far[codes == g], np.sqrt(np.mean(codes == g) * 13 / (np.sum(codes == g) - 1))
+        median = weights[0, g] @ far
+        assert_allclose(z[0, codes == g], factor * np.linalg.norm(own - median, axis=1), rtol=1e-5)
+        least = minimize(lambda m, own=own: np.linalg.norm(own - m, axis=1).sum(), median, method="Nelder-Mead").fun
+        assert least <= np.linalg.norm(own - median, axis=1).sum() < 1.002 * least
+    assert np.abs(weights[0, 0] @ far).max() < 5
+
+
+def test_dispersion_permutes_deviations_from_medians():
+    labels = np.repeat([0, 1], (3, 4))
+    found = inference.dispersion(D[:7, :7], labels, "precomputed", keep_distribution=True)
+    z, weights = to_medians(gower(D[:7, :7] ** 2), labels[None])
+    assert_allclose(found.statistic, stats.f_oneway(z[0, :3], z[0, 3:]).statistic)
+    factor = np.sqrt([1.5] * 3 + [4 / 3] * 4)[:, None]
+    moved = (POINTS[:7] - (weights[0] @ POINTS[:7])[labels]) * factor
+    G = gower(cdist(moved, moved) ** 2)
+    others = []
+    for new in oracle.distinct_labelings(labels.tolist(), [0] * 7):
+        distances = to_medians(G, np.array([new]))[0][0]
+        others.append(stats.f_oneway(distances[np.equal(new, 0)], distances[np.equal(new, 1)]).statistic)
+    assert len(others) == 35
+    assert_allclose(np.sort(found.distribution), np.sort(np.delete(others, 0)), rtol=1e-6)
 
 
 def test_dispersion_permutes_deviations_as_vectors():
@@ -62,7 +94,7 @@ def test_dispersion_permutes_deviations_as_vectors():
         deviations[own] = (Y[own] - Y[own].mean(axis=0)) * np.sqrt(own.sum() / (own.sum() - 1))
     observed = spread(Y, labels)
     others = [spread(deviations, new) for new in oracle.distinct_labelings(labels, [0] * 7) if list(new) != labels]
-    found = inference.dispersion(cdist(Y, Y), labels, "precomputed", keep_distribution=True)
+    found = inference.dispersion(cdist(Y, Y), labels, "precomputed", center="centroid", keep_distribution=True)
     assert_allclose(found.statistic, observed)
     assert_allclose(np.sort(found.distribution), np.sort(others), rtol=1e-7)
     assert_allclose(found.p_value, (1 + np.sum(np.array(others) >= observed)) / 35)

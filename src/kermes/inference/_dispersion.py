@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ._permutations import TOLERANCE, p_value
 from ._result import PermutationTest
 from ._study import as_columns, read_study
 
+#: Steps of Weiszfeld's iteration: the sum of distances is then within 0.2 % of the least.
+STEPS = 10
+
 
 def dispersion(
     X: Any,
@@ -24,23 +27,27 @@ def dispersion(
     n_permutations: int = 9999,
     random_state: Any = None,
     *,
+    center: Literal["median", "centroid"] = "median",
     units: Any = None,
     keep_distribution: bool = False,
     engine: Any = None,
 ) -> PermutationTest:
-    r"""Test whether groups of measures spread equally around their centroids (PERMDISP).
+    r"""Test whether groups of measures spread equally around their centres (PERMDISP).
 
-    .. math:: z_i^2 = \frac{n_g}{n_g - 1} \Big( \frac1{n_g} \sum_{j \in g} d_{ij}^2
-              - \frac1{2 n_g^2} \sum_{j, k \in g} d_{jk}^2 \Big)
+    .. math:: z_i^2 = \frac{n_g}{n_g - 1} \Big( \sum_{j \in g} w_j d_{ij}^2
+              - \frac12 \sum_{j, k \in g} w_j w_k d_{jk}^2 \Big)
 
-    is the squared distance of measure i of group g to the centroid of its group in principal coordinates; the
-    statistic is the F of an analysis of variance of the :math:`z_i`.
+    is the squared distance of measure i of group g to the centre of its group in principal coordinates, the mean of
+    its members with weights w; the statistic is the F of an analysis of variance of the :math:`z_i`.
 
     Parameters
     ----------
     X : Measures, or anything ``as_measures`` takes; ndarray of shape (n, n) if ``divergence`` is 'precomputed'
     groups : array of shape (n,)
         The group of each measure.
+    center : 'median' or 'centroid'
+        The spatial median, which has the least sum of distances to the members, or the centroid, whose weights are
+        equal.
     divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
         As in :func:`permanova`. Blocks restrict the permutations and are removed from the :math:`z_i`, not from the
         distances.
@@ -48,20 +55,24 @@ def dispersion(
     Returns
     -------
     PermutationTest
-        ``groups`` has the mean distance to the centroid of each group.
+        ``groups`` has the mean distance to the centre of each group.
 
     Notes
     -----
-    *Null hypothesis*: the deviations from the centroids are exchangeable between groups. *Assumptions*: independent
-    measures (or units). The factor n_g / (n_g - 1) makes small groups comparable with large ones: their centroids lie
-    nearer to their own members. Deviations are permuted as vectors and centroids found anew each time; permuting the
-    :math:`z_i` alone rejects far too often where tails are heavy. As centroids are estimated, the test is approximate:
-    with a group of four and heavy tails 5 % become about 7 %. Negative squared distances, which distances that are not
-    Euclidean may have, count as 0. *Cost*: :math:`O(m n^2 (a - 1))` for m permutations and a groups.
+    *Null hypothesis*: the deviations from the centres are exchangeable between groups. *Assumptions*: independent
+    measures (or units). The factor n_g / (n_g - 1) makes small groups comparable with large ones: their centres lie
+    nearer to their own members. Deviations are permuted as vectors and centres found anew each time; permuting the
+    :math:`z_i` alone rejects far too often where tails are heavy. As centres are estimated, the test is approximate.
+    The centroid follows single members far out, and with a group of four and heavy tails 5 % become 7 %; with medians
+    they stay 5 %. Medians are ten steps of Weiszfeld's iteration from the centroid. Negative squared distances, which
+    distances that are not Euclidean may have, count as 0. *Cost*: :math:`O(m n^2 (a - 1))` for m permutations and a
+    groups with centroids, about five times that with medians.
 
     References
     ----------
     Anderson, M. J. (2006). Distance-based tests for homogeneity of multivariate dispersions. Biometrics 62.
+    Weiszfeld, E. and Plastria, F. (2009). On the point for which the sum of the distances to n given points is
+    minimum. Annals of Operations Research 167 (translation of Weiszfeld, 1937).
     Stier, A. C., Geange, S. W., Hanson, K. M. and Bolker, B. M. (2013). Predator density and timing of arrival affect
     reef fish community assembly. Ecology 94: the factor for small groups.
 
@@ -71,30 +82,33 @@ def dispersion(
     >>> from kermes import Measures, divergences, inference
     >>> rng = np.random.default_rng(0)
     >>> arm = np.repeat(["calm", "wild"], 10)
-    >>> X = Measures.from_samples([rng.normal(rng.normal(0, 1 + 4 * (a == "wild")), 1, size=20) for a in arm])
-    >>> inference.dispersion(X, arm, divergences.Wasserstein(), random_state=0)
-    dispersion: statistic(1, 18) = 12.2, R^2 = 0.404, p = 0.0013 (9999 random permutations)
-      calm: 1.068
-      wild: 3.694
+    >>> X = Measures.from_samples([rng.normal(rng.normal(0, 1 + 4 * (a == "wild"), 2), size=(20, 2)) for a in arm])
+    >>> inference.dispersion(X, arm, divergences.GaussianWasserstein(), random_state=0)
+    dispersion: statistic(1, 18) = 17.23, R^2 = 0.489, p = 0.0003 (9999 random permutations)
+      calm: 1.392
+      wild: 7.121
     """
     require_order(X, groups=groups, blocks=blocks, units=units)
     columns = as_columns(groups, "groups")
     if len(columns) != 1:
         raise InvalidParameterError(f"`groups` must be one factor; got {', '.join(columns)}. Test one after the other.")
     study = read_study(X, divergence, columns, blocks=blocks, units=units, engine=engine)
+    if center not in ("median", "centroid"):
+        raise InvalidParameterError(f"`center` must be 'median' or 'centroid'; got {center!r}.")
     (factor,) = study.tested
     codes, fixed = factor.codes, study.fixed
     permutations = study.permutations(n_permutations, random_state)
     G = gower(study.squared)
     own = basis(indicators(codes), fixed)
-    z = to_centroids(G, codes[None])
+    to_centers = to_medians if center == "median" else to_centroids
+    z, weights = to_centers(G, codes[None])
     if np.ptp(z) <= 1e-12 * z.max():  # equal up to rounding
         z[:] = z[0, 0]
         warn_if_alike("dispersion", True)
-    around = _around_centroids(G, codes)
+    around = _around(G, codes, weights[0])
     size = max(1, BATCH // (len(G) * (own.shape[1] + 1)))
     shares = np.concatenate(
-        [_share(to_centroids(around, codes[rows]), own.T[:, rows], fixed) for rows in permutations.batches(size)]
+        [_share(to_centers(around, codes[rows])[0], own.T[:, rows], fixed) for rows in permutations.batches(size)]
     )
     observed = float(_share(z, own.T[:, None], fixed)[0])
     df = own.shape[1], len(G) - fixed.shape[1] - own.shape[1]
@@ -114,30 +128,61 @@ def dispersion(
     )
 
 
-def to_centroids(G: FloatArray, codes: IndexArray) -> FloatArray:
+def to_centroids(G: FloatArray, codes: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return the distances (B, n) of rows to the centroids of their groups, for each labelling of ``codes`` (B, n).
 
-    They are multiplied by sqrt(n_g / (n_g - 1)): the centroid of a small group lies nearer to its members.
+    They are multiplied by sqrt(n_g / (n_g - 1)): the centroid of a small group lies nearer to its members. Also
+    returned are the weights (B, a, n) of members in the centroid.
     """
-    Z = np.asarray(codes[:, None] == np.arange(codes.max() + 1)[:, None], dtype=np.float64)  # (B, a, n)
-    counts = Z.sum(axis=2)
+    Z, counts = _members(codes)
     sums = np.empty_like(Z)  # of <x_i, x_j> over the members j of each group
     sums[:, :-1] = (Z[:, :-1].reshape(-1, len(G)) @ G).reshape(Z[:, :-1].shape)
     sums[:, -1] = G.sum(axis=0) - sums[:, :-1].sum(axis=1)
-    norms = np.einsum("bgi,bgi->bg", Z, sums) / counts**2
-    inner = np.take_along_axis(sums / counts[:, :, None], codes[:, None], axis=1)[:, 0]
-    squared = np.diagonal(G) - 2.0 * inner + np.take_along_axis(norms, codes, axis=1)
+    W = Z / counts[:, :, None]
+    squared = _squared(G, codes, W, sums / counts[:, :, None])
+    return np.sqrt(squared * np.take_along_axis(counts / (counts - 1), codes, axis=1)), W
+
+
+def to_medians(G: FloatArray, codes: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same for spatial medians: sums of x_j / |x_j - median| over those of 1 / |x_j - median|.
+
+    Distances in the weights are at least a thousandth of the group's root mean square: the iteration stays nowhere.
+    """
+    Z, counts = _members(codes)
+    W, least = Z / counts[:, :, None], np.zeros(())
+    for step in range(STEPS + 1):
+        squared = _squared(G, codes, W, (W.reshape(-1, len(G)) @ G).reshape(W.shape))
+        if step == STEPS:
+            break
+        if step == 0:
+            means = np.matmul(Z, squared[:, :, None])[:, :, 0] / counts
+            least = np.take_along_axis(1e-6 * means, codes, axis=1) + np.finfo(np.float64).tiny
+        W = Z / np.sqrt(squared + least)[:, None]
+        W /= W.sum(axis=2, keepdims=True)
+    return np.sqrt(squared * np.take_along_axis(counts / (counts - 1), codes, axis=1)), W
+
+
+def _members(codes: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return who is in which group, 1 or 0 (B, a, n), and how many are (B, a)."""
+    Z = np.asarray(codes[:, None] == np.arange(codes.max() + 1)[:, None], dtype=np.float64)
+    return Z, Z.sum(axis=2)
+
+
+def _squared(G: FloatArray, codes: IndexArray, W: FloatArray, inner: FloatArray) -> FloatArray:
+    """Return the squared distances (B, n) of rows to the means c of their groups with weights W; ``inner`` <x_i, c>."""
+    norms = np.einsum("bgi,bgi->bg", W, inner)
+    own = np.take_along_axis(inner, codes[:, None], axis=1)[:, 0]
+    squared = np.diagonal(G) - 2.0 * own + np.take_along_axis(norms, codes, axis=1)
     squared[squared < 1e-14 * np.abs(np.diagonal(G)).max()] = 0.0  # rounding, or not Euclidean
-    return np.asarray(np.sqrt(squared * np.take_along_axis(counts / (counts - 1), codes, axis=1)))
+    return np.asarray(squared)
 
 
-def _around_centroids(G: FloatArray, codes: IndexArray) -> FloatArray:
-    """Return the inner products of deviations from the centroids of groups, scaled to equal variances."""
-    Z = indicators(codes)
-    counts = Z.sum(axis=0)
-    R = np.eye(len(G)) - (Z / counts) @ Z.T
+def _around(G: FloatArray, codes: IndexArray, W: FloatArray) -> FloatArray:
+    """Return the inner products of deviations from the centres of groups, scaled to equal variances."""
+    R = np.eye(len(G)) - W[codes]
+    counts = np.bincount(codes)
     factor = np.sqrt(counts / (counts - 1))[codes]
-    return np.asarray(factor[:, None] * (R @ G @ R) * factor)
+    return np.asarray(factor[:, None] * (R @ G @ R.T) * factor)
 
 
 def _share(z: FloatArray, own: FloatArray, fixed: FloatArray) -> FloatArray:
