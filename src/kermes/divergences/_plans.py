@@ -35,7 +35,7 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     tree, plan = core.make_tree(n + m), np.zeros((n, m))
     exponent, _ = core.scale_costs(C)
     a, b = np.array(a), np.array(b)
-    value, _, pivots = core.transport(C, a, b, tree, np.empty(m), np.empty(m), core.MAX_PIVOTS)
+    value, _, pivots = core.transport(C, a, b, tree, core.make_bench(n, m), core.MAX_PIVOTS)
     if pivots < 0:
         raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {core.MAX_PIVOTS} pivots.")
     core.write_plan(tree, n, m, plan)

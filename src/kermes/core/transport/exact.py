@@ -13,7 +13,7 @@ from ..jit import exact_core, inline_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
 from .doubles import add
-from .network_simplex import MAX_PIVOTS, Tree, scale_costs, transport
+from .network_simplex import MAX_PIVOTS, Bench, Tree, make_bench, scale_costs, transport
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -31,8 +31,7 @@ class Pair(NamedTuple):
     x: FloatArray
     y: FloatArray
     costs: FloatArray
-    room: FloatArray
-    prices: FloatArray
+    bench: Bench
 
 
 @inline_core
@@ -131,7 +130,7 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
     n, m, d = longest(A.offsets, rows), longest(B.offsets, cols), points.shape[0]
     pair = Pair(
         tree, np.empty(n), np.empty(m), np.empty(n, dtype=np.int64), np.empty(m, dtype=np.int64),
-        np.empty((d, n)), np.empty((d, m)), np.empty(n * m), np.empty(m), np.empty(m),
+        np.empty((d, n)), np.empty((d, m)), np.empty(n * m), make_bench(n, m),
     )  # fmt: skip
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
@@ -144,7 +143,7 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
             C = pair.costs[: n * m].reshape(n, m)
             fill_costs(ground, points, p, pair, C)
             exponent, top = scale_costs(C)
-            value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.room[:m], pair.prices[:m], MAX_PIVOTS)
+            value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.bench, MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
             optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top
             status[i, j] = OK if optimal else UNCONVERGED

@@ -22,15 +22,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from ..jit import exact_core, inline_core
+from ..jit import exact_core
 from .certificate import compute_potentials, exchange, open_arc, settle
 from .doubles import add
-from .pricing import BLOCK, greatest, negative_arc, place_of_least
+from .pricing import BLOCK, greatest, negative_arc
+from .start import Bench, make_bench, start
 from .tree import Tree, make_tree, pivot, plant
 
-__all__ = ["MAX_PIVOTS", "Tree", "make_tree", "scale_costs", "transport", "write_plan"]
+__all__ = ["MAX_PIVOTS", "Bench", "Tree", "make_bench", "make_tree", "scale_costs", "transport", "write_plan"]
 
 #: Pivots after which a problem is given up; thousands of atoms need far fewer.
 MAX_PIVOTS = 10_000_000
@@ -41,47 +40,8 @@ ROUNDED_PIVOTS = 1000
 LACK, EXCHANGES = 1e-12, 64
 
 
-@inline_core
-def start(C, a, b, parent, closed, flow, room, prices):
-    """Ship each source to the cheapest sinks that have room left, relative to the least cost of each sink.
-
-    Sources count as a trifle heavier than they are, and the last open sink as large enough for all trifles: at a tie
-    the sink is full, and the source, empty, goes on to another sink with flow 0. That makes the tree strongly feasible.
-    Each step closes a source, whose parent the sink becomes, or a sink, whose parent the source becomes; so children
-    are closed before their parents. Returns how many nodes were closed, and the root.
-    """
-    n, m = C.shape
-    for j in range(m):
-        room[j] = b[j]
-        prices[j] = -C[0, j]
-    for i in range(1, n):
-        for j in range(m):
-            prices[j] = max(prices[j], -C[i, j])
-    n_open, count, root = m, 0, n
-    for i in range(n):
-        left = a[i]
-        searching = True
-        while searching:
-            j = place_of_least(C[i], prices)
-            # The last source closes all sinks but one, whatever rounding has left of it.
-            if n_open == 1 or (left < room[j] and i < n - 1):
-                closed[count] = i
-                parent[i], flow[i] = n + j, left
-                room[j] -= left
-                root = n + j
-                searching = False
-            else:
-                closed[count] = n + j
-                parent[n + j], flow[n + j] = i, min(left, room[j])
-                left = max(left - room[j], 0.0)
-                prices[j] = np.inf
-                n_open -= 1
-            count += 1
-    return count, root
-
-
 @exact_core
-def transport(C, a, b, T, room, prices, max_pivots):
+def transport(C, a, b, T, bench, max_pivots):
     """Return the cost of an optimal plan, its duality gap, and the number of pivots (-1: too many).
 
     Masses are positive and have equal totals up to rounding. ``T`` holds the plan and the potentials afterwards.
@@ -89,7 +49,8 @@ def transport(C, a, b, T, room, prices, max_pivots):
     """
     n, m = C.shape
     parent, ring, back, last, closed, size, flow, high, low, mass, mass_low = T  # once: each field is counted
-    count, root = start(C, a, b, parent, closed, flow, room, prices)
+    count, root = start(C, a, b, parent, closed, flow, bench)
+    room, prices = bench.room[:m], bench.prices[:m]
     plant(parent, ring, back, last, size, closed[:count], root)
     compute_potentials(C, parent, ring, high, low, root)
     sinks = high[n : n + m]

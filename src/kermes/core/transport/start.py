@@ -1,0 +1,141 @@
+"""A first basis of the transport problem, near the optimum: it takes half of the pivots that the cheapest arcs take.
+
+A few of Sinkhorn's iterations, in single precision, give potentials; sources then ship to the sinks that are cheapest
+relative to them, those with the fewest good sinks first. The basis decides how many pivots follow, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ..exp import exp32
+from ..jit import inline_core, least_core
+from .pricing import place_of_least
+
+#: Regularisation as a part of the mean cost, and iterations: more of them cost more than the pivots they save.
+EPSILON, ITERATIONS = 0.1, 5
+#: Rows of which the mean cost is taken.
+SAMPLE = 8
+#: Bounds of kernel values and of Sinkhorn's scalings, within which no product or quotient leaves single precision.
+LEAST_VALUE, LEAST, MOST = np.float32(1e-12), np.float32(1e-30), np.float32(1e30)
+#: Sources are taken in turn of their number of good sinks: steps for each doubling, and the last one.
+STEPS, LAST_STEP = 4.0, 31
+
+f4 = np.float32
+
+
+class Bench(NamedTuple):
+    """Room for the start, and for rows of reduced costs later."""
+
+    room: FloatArray  # (m,) what sinks still take
+    prices: FloatArray  # (m,) of sinks, inf for full ones
+    kernel: Any  # (n, m), float32
+    scaling: Any  # (m,), float32
+    sums: Any  # (m,), float32
+    choices: FloatArray  # (n,) number of good sinks of each source, then its step
+
+
+@inline_core
+def make_bench(n, m):
+    """Return room for problems of up to n sources and m sinks."""
+    return Bench(
+        np.empty(m), np.empty(m), np.empty(n * m, dtype=np.float32), np.empty(m, dtype=np.float32),
+        np.empty(m, dtype=np.float32), np.empty(n),
+    )  # fmt: skip
+
+
+@least_core
+def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
+    """Fill ``prices`` with -v, from a dual feasible (u, v), and ``choices``."""
+    n, m = C.shape
+    total, stride = 0.0, max(n // SAMPLE, 1)
+    for i in range(0, n, stride):
+        for j in range(m):
+            total += C[i, j]
+    epsilon = EPSILON * total / (m * ((n - 1) // stride + 1))
+    rate = 1.0 / epsilon if epsilon > 0.0 else 0.0
+    K = kernel[: n * m].reshape(n, m)
+    for i in range(n):
+        row, values, low = C[i], K[i], np.inf
+        for j in range(m):
+            low = min(low, row[j])
+        for j in range(m):
+            values[j] = f4(max((low - row[j]) * rate, -80.0))
+        for j in range(m):
+            values[j] = max(exp32(values[j]), LEAST_VALUE)
+    for j in range(m):
+        prices[j], scaling[j] = np.inf, f4(1.0)
+    for _ in range(ITERATIONS):
+        for j in range(m):
+            sums[j] = f4(0.0)
+        for i in range(n):
+            values, shipped = K[i], f4(0.0)
+            for j in range(m):
+                shipped += values[j] * scaling[j]
+            scale = f4(max(a[i], 1e-30)) / max(shipped, LEAST)
+            for j in range(m):
+                sums[j] += scale * values[j]
+        for j in range(m):
+            scaling[j] = min(max(f4(max(b[j], 1e-30)) / max(sums[j], LEAST), LEAST), MOST)
+    for i in range(n):
+        values, shipped, top = K[i], f4(0.0), f4(0.0)
+        for j in range(m):
+            part = values[j] * scaling[j]
+            shipped += part
+            top = max(top, part)
+        choices[i] = min(math.floor(STEPS * math.log2(shipped / top)), LAST_STEP)
+    for j in range(m):  # v in units of epsilon, from here on
+        sums[j] = f4(math.log(scaling[j]))
+    for i in range(n):
+        row, u = C[i], np.inf
+        for j in range(m):
+            u = min(u, row[j] - epsilon * sums[j])
+        for j in range(m):
+            prices[j] = min(prices[j], row[j] - u)
+    for j in range(m):
+        prices[j] = -prices[j]
+
+
+@inline_core
+def start(C, a, b, parent, closed, flow, bench):
+    """Ship each source to the sinks of least C_ij - v_j that have room left.
+
+    Sources count as a trifle heavier than they are, and the last open sink as large enough for all trifles: at a tie
+    the sink is full, and the source, empty, goes on to another sink with flow 0. That makes the tree strongly feasible.
+    Each step closes a source, whose parent the sink becomes, or a sink, whose parent the source becomes; so children
+    are closed before their parents. Returns how many nodes were closed, and the root.
+    """
+    n, m = C.shape
+    room, prices, kernel, scaling, sums, choices = bench
+    soft_prices(C, a, b, prices, kernel, scaling, sums, choices)
+    for j in range(m):
+        room[j] = b[j]
+    n_sources, n_sinks, count, root = n, m, 0, n
+    for step in range(LAST_STEP + 1):
+        for i in range(n):
+            if choices[i] != step:
+                continue
+            left = a[i]
+            searching = True
+            while searching:
+                j = place_of_least(C[i], prices)
+                # The last source closes all sinks but one, whatever rounding has left of it.
+                if n_sinks == 1 or (left < room[j] and n_sources > 1):
+                    closed[count] = i
+                    parent[i], flow[i] = n + j, left
+                    room[j] -= left
+                    root = n + j
+                    searching = False
+                else:
+                    closed[count] = n + j
+                    parent[n + j], flow[n + j] = i, min(left, room[j])
+                    left = max(left - room[j], 0.0)
+                    prices[j] = np.inf
+                    n_sinks -= 1
+                count += 1
+            n_sources -= 1
+    return count, root
