@@ -239,6 +239,26 @@ def test_two_threads_share_the_work():
     assert sorted(counts) == [0, 0, 780]
 
 
+def test_an_interrupt_while_threads_start_stops_those_that_run(monkeypatch):
+    begun, done, submit = threading.Event(), [], _executors.ThreadPoolExecutor.submit
+
+    def second_is_interrupted(self, work):
+        if done or begun.is_set():
+            raise KeyboardInterrupt
+        submit(self, work)
+        assert begun.wait(10)
+
+    def compute(batch):
+        begun.set()
+        time.sleep(0.01)
+        done.append(batch)
+
+    monkeypatch.setattr(_executors.ThreadPoolExecutor, "submit", second_is_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _executors.run(compute, range(200), 2)
+    assert len(done) < 200
+
+
 def test_a_pair_that_is_a_tile_of_its_own_leaves_the_main_thread_free_for_signals(monkeypatch):
     seen = []
     monkeypatch.setattr(

@@ -11,7 +11,8 @@ import threading
 import time
 import unicodedata
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -105,43 +106,55 @@ def _spell_out() -> None:
             stream.reconfigure(errors="kermes")
 
 
+class _Interrupt(KeyboardInterrupt):
+    """An interrupt that says when it is dropped."""
+
+    def __init__(self, dropped: Callable[[Any], None]) -> None:
+        super().__init__()
+        self._watch = weakref.finalize(self, dropped, None)
+        self._watch.atexit = False
+
+
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Let SIGTERM end the command as Ctrl-C does, so that nothing unfinished stays in any folder.
 
-    What is ignored stays so. An interrupt that compiled code drops (Cython's, while pyarrow looks for pandas) is sent
-    again, a little later. Threads end after the pairs at hand; a second signal after a second or more does not wait.
+    What is ignored stays so. An interrupt that somebody drops (compiled code, such as pyarrow's while it looks for
+    pandas) is sent again, a little later. Threads end after the pairs at hand; a second signal after a second or more
+    does not wait.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     heard = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
-    dropped = sys.unraisablehook
-    first: list[float] = []
+    show, running, first = sys.unraisablehook, [True], list[float]()
 
     def interrupt(*_: Any) -> None:
         first.append(time.monotonic())
         if first[-1] - first[0] > 1.0:
             leave()
-        raise KeyboardInterrupt
+        raise _Interrupt(send_again)
 
-    def send_again(event: Any) -> None:
-        if not issubclass(event.exc_type, KeyboardInterrupt):
-            dropped(event)
-            return
-        again = threading.Timer(0.05, _thread.interrupt_main)
-        first.clear()
-        again.daemon = True
-        again.start()
+    def send_again(_: Any) -> None:
+        if running:  # otherwise it has ended the command
+            first.clear()
+            again = threading.Timer(0.05, _thread.interrupt_main)
+            again.daemon = True
+            again.start()
+
+    def keep_quiet(event: Any) -> None:
+        if not issubclass(event.exc_type, _Interrupt):
+            show(event)
 
     try:
         for number in heard:
             signal.signal(number, interrupt)
-        sys.unraisablehook = send_again
+        sys.unraisablehook = keep_quiet
         yield
     finally:
-        sys.unraisablehook = dropped
+        running.clear()
+        sys.unraisablehook = show
         for number, handler in heard.items():
             signal.signal(number, handler)
 

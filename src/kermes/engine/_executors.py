@@ -41,8 +41,8 @@ def run(
             compute(batch)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="kermes") as pool:
-        pending = {pool.submit(drain) for _ in range(workers)}
         try:
+            pending = {pool.submit(drain) for _ in range(workers)}
             while pending:
                 # Waiting in slices lets the main thread hear a signal on every platform.
                 done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
