@@ -33,7 +33,7 @@ FEWEST = 512
 #: Atoms of all measures up to which the route of the whole is found, which may not be that of a sample.
 WHOLE = 300_000
 #: Seconds of a sample that say enough, and measures in it that do.
-ENOUGH, MOST = 0.2, 128
+ENOUGH, MOST = 0.2, 512
 #: Seconds that are announced before.
 LONG = 60.0
 #: Memory of a pair below which it is not asked whether there is enough.

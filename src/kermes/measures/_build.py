@@ -279,7 +279,8 @@ def _as_sequence(values: Any, name: str) -> Sequence[Any]:
 
 
 def _not_finite(points: FloatArray) -> IndexArray:
-    return np.flatnonzero(~np.isfinite(points).all(axis=1))
+    finite = np.isfinite(points)
+    return np.empty(0, dtype=np.int64) if finite.all() else np.flatnonzero(~finite.all(axis=1))  # row by row is slow
 
 
 def _refuse_bad_weights(values: FloatArray, owner: Callable[[int], str]) -> None:

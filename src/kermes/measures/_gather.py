@@ -122,10 +122,15 @@ def _places(codes: IndexArray, free: IndexArray) -> Any:
         begin = int(free[codes[0]])
         free[codes[0]] += len(codes)
         return slice(begin, begin + len(codes))
-    order = np.argsort(codes, kind="stable")
+    sorted_by_group = bool((codes[1:] >= codes[:-1]).all())
+    order = np.arange(len(codes)) if sorted_by_group else np.argsort(codes, kind="stable")
     ordered = codes[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     counts = np.diff(starts, append=len(codes))
+    begins = free[ordered[starts]]
+    if sorted_by_group and (begins[1:] == begins[:-1] + counts[:-1]).all():  # one group ends where the next begins
+        free[ordered[starts]] += counts
+        return slice(int(begins[0]), int(begins[0]) + len(codes))
     places = np.empty(len(codes), dtype=np.int64)
     places[order] = free[ordered] + np.arange(len(codes)) - np.repeat(starts, counts)
     free[ordered[starts]] += counts
