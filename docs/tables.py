@@ -7,11 +7,14 @@ The documentation build calls it. It reads, and writes into ``papers/tables``:
 - ``benchmarks/results/DATE.json`` of ``python -m benchmarks --record``: ``benchmarks.md``, the newest of each row
 - ``benchmarks/real.json`` of ``python -m benchmarks.real --record``: ``real.md``
 - the fragments in ``changelog.d``: ``unreleased.md``
+- what divergences claim, from their code: ``claims.md``
 """
 
 import json
 from importlib import import_module
 from pathlib import Path
+
+from kermes.divergences import claims_markdown
 
 HERE = Path(__file__).parent
 TABLES = HERE / "papers" / "tables"
@@ -63,6 +66,7 @@ def write_tables():
         (_markdown(header, rows) if rows else "No run has been recorded.") + "\n"
     )
     (TABLES / "unreleased.md").write_text(unreleased())
+    (TABLES / "claims.md").write_text(claims_markdown())
     real = json.loads((HERE.parent / "benchmarks" / "real.json").read_text())
     (TABLES / "real.md").write_text(_real(real) + "\n")
 
