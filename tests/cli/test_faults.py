@@ -156,6 +156,7 @@ def test_upper_case_endings_of_results(run, folder):
     assert (folder / "D.CSV").read_text().startswith("patient,")
     run("distances", "cells.csv", *TABLE, "-o", "D.ZARR")
     assert (folder / "D.ZARR" / "keys").is_dir()
+    assert StoredDistances("D.ZARR").shape == (24, 24)
     run("cluster", "cells.csv", *TABLE, "-o", "C.PARQUET")
     assert (folder / "C.PARQUET").read_bytes()[:4] == b"PAR1"
 
