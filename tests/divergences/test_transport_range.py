@@ -111,3 +111,14 @@ def test_measures_equal_to_rounding_are_at_0_in_the_plane(p):
     x, a = rng.normal(size=(30, 2)), rng.random(30)
     split = np.repeat(x[::-1], 2, axis=0), np.repeat(0.37 * a[::-1] / 2, 2)
     assert distance(x, split[0], Wasserstein(p), a, split[1]) == 0
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "cityblock", lambda x, y: np.abs(x[:, None] - y).sum(axis=-1)])
+def test_powers_in_the_plane_that_overflow_are_an_error(cost):
+    X = Measures.from_samples(1e160 * np.random.default_rng(0).normal(size=(2, 4, 2)))
+    W = Wasserstein(2, cost)
+    with pytest.raises(NumericalError, match="no finite value for measures 0 and 1"):
+        pairwise(X, divergence=W, engine=Engine(memo=False))  # was 0 for costs other than the Euclidean one
+    for solve in (W.plan, W.potentials):  # the first ended the process
+        with pytest.raises(NumericalError, match="overflow"):
+            solve(X[0], X[1])

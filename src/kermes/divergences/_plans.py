@@ -33,7 +33,9 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     n, m = cost.shape
     C = np.array(cost, dtype=np.float64, order="C")
     tree, plan = core.make_tree(n + m), np.zeros((n, m))
-    exponent, _ = core.scale_costs(C)
+    exponent, top = core.scale_costs(C)
+    if not top < np.inf:
+        raise NumericalError("costs to the power p overflow. Divide the points by their scale.")
     a, b = np.array(a), np.array(b)
     value, _, pivots = core.transport(C, a, b, tree, core.make_bench(n, m), core.MAX_PIVOTS)
     if pivots < 0:

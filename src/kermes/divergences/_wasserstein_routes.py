@@ -164,7 +164,10 @@ class NetworkSimplex(Exact):
                 for j in range(i + 1 if triangle else 0, len(cols)):
                     right = slice(B.offsets[cols[j]], B.offsets[cols[j] + 1])
                     costs = self._costs(A.ids[left], B.ids[right])
-                    out[i, j] = _plans.transport(A.weights[left], B.weights[right], costs).value
+                    if np.isfinite(costs).all():
+                        out[i, j] = _plans.transport(A.weights[left], B.weights[right], costs).value
+                    else:
+                        out[i, j] = np.inf  # an error, which names the pair
             return out, status
         ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
         in_place = self.p == 1.0 and bool(self.cost.metric)
@@ -175,7 +178,8 @@ class NetworkSimplex(Exact):
     def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
         if self.table is not None:
             return self.table[np.ix_(a_ids, b_ids)]
-        return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
+        with np.errstate(over="ignore"):  # infinite values are an error
+            return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
 
 
 def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:

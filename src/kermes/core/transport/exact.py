@@ -143,6 +143,9 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
             C = pair.costs[: n * m].reshape(n, m)
             fill_costs(ground, points, p, pair, C)
             exponent, top = scale_costs(C)
+            if not top < np.inf:  # a power overflowed: an error, which names the pair
+                out[i, j] = np.inf
+                continue
             value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.bench, MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
             optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top

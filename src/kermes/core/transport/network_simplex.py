@@ -103,10 +103,10 @@ def write_plan(T, n, m, plan):
 def scale_costs(C):
     """Divide extreme costs by a power of 2, which changes no digit, so that products stay in range.
 
-    Returns its exponent, and the largest of the scaled costs.
+    Returns its exponent, and the largest of the scaled costs. Infinite costs stay; no problem with one can be solved.
     """
     top = greatest(C.ravel())
-    if top == 0.0 or 1e-100 < top < 1e100:
+    if top == 0.0 or 1e-100 < top < 1e100 or not top < math.inf:
         return 0, top
     exponent = math.frexp(top)[1]
     for i in range(C.shape[0]):
