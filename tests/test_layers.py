@@ -27,7 +27,7 @@ EDGES = {
     "_quantities": set(),
     "_scales": set(),
     "_typing": set(),
-    "clustering": {"_estimator", "divergences", "engine", "inference", "measures"},
+    "clustering": {"_estimator", "_scales", "divergences", "engine", "inference", "measures"},
     "comparison": {
         "_atomic",
         "_estimator",

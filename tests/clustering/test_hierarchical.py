@@ -112,3 +112,13 @@ def test_what_is_refused(X):
     ]:
         with pytest.raises(InvalidParameterError, match=message):
             table.fit(wrong)
+
+
+@pytest.mark.parametrize("linkage", ["average", "ward", "centroid"])
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
+def test_trees_do_not_depend_on_the_unit(linkage, scale):
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    D = np.linalg.norm(points[:, None] - points, axis=-1)
+    tree, scaled = (HierarchicalClustering("precomputed", 3, linkage).fit(s * D) for s in (1.0, scale))
+    assert_array_equal(scaled.labels_, tree.labels_)  # squares underflowed: other clusters
+    assert_array_equal(scaled.linkage_[:, 2], scale * tree.linkage_[:, 2])

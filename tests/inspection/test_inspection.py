@@ -237,3 +237,13 @@ def test_what_maps_refuse(clouds):
     ]:
         with pytest.raises(InvalidParameterError, match=message):
             call()
+
+
+@pytest.mark.parametrize("method", ["mds", "kernel_pca"])
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
+def test_maps_do_not_depend_on_the_unit(method, scale):
+    points = np.random.default_rng(0).normal(size=(8, 2))
+    D = np.linalg.norm(points[:, None] - points, axis=-1)
+    found, scaled = (data_map(s * D, "precomputed", method) for s in (1.0, scale))
+    assert_allclose(scaled.stress, found.stress, atol=1e-12)  # was nan
+    assert_allclose(scaled.coordinates, (scale if method == "mds" else 1.0) * found.coordinates, rtol=1e-12)

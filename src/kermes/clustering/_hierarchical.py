@@ -11,6 +11,7 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice
+from .._scales import unit_of
 from .._typing import IndexArray
 from ._base import MeasureClustering
 from ._labels import cut_tree
@@ -93,7 +94,10 @@ class HierarchicalClustering(MeasureClustering):
         if len(self.distances_) > 1:
             # checks=False: the matrix is symmetric by construction, and the check would copy it.
             condensed = squareform(self.distances_, checks=False)
+            unit = unit_of(condensed)
+            condensed /= unit
             self.linkage_ = np.asarray(linkage(condensed, self.linkage, optimal_ordering=self.optimal_ordering))
+            self.linkage_[:, 2] *= unit
             self.leaves_ = leaves_list(self.linkage_).astype(np.int64)
         self.labels_ = cut_tree(self.linkage_, self.n_clusters)
         return self

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from .._checks import as_distances, integer, positive
 from .._estimator import default_divergence
 from .._linalg import leading_eigh
-from .._scales import median_distance
+from .._scales import median_distance, unit_of
 from .._typing import FloatArray
 from ..core.eigenvalues import rounding
 from ..divergences import Divergence
@@ -108,7 +108,9 @@ def data_map(
         raise InvalidParameterError("`length_scale` is for method='kernel_pca' only; leave it out.")
     explained = None
     if isinstance(method, str) and method == "mds":
-        coordinates, explained = _principal(-0.5 * D**2, wanted)
+        unit = unit_of(D)
+        coordinates, explained = _principal(-0.5 * (D / unit) ** 2, wanted)
+        coordinates *= unit
     elif isinstance(method, str) and method == "kernel_pca":
         scale = median_distance(D) if length_scale is None else positive(length_scale, "length_scale")
         coordinates, explained = _principal(np.exp(-0.5 * (D / scale) ** 2), wanted)
@@ -160,8 +162,9 @@ def _stress(D: FloatArray, coordinates: FloatArray) -> float:
     """Return the stress at the best scale c: the sine of the angle between both vectors of distances."""
     if len(D) < 2:
         return 0.0
-    wanted, shown = squareform(D, checks=False), pdist(coordinates)
+    wanted, shown = squareform(D, checks=False), pdist(coordinates / unit_of(coordinates))
     if not wanted.any():
         return 0.0
+    wanted /= unit_of(wanted)
     c = float(wanted @ shown / max(float(shown @ shown), 1e-300))
     return float(np.linalg.norm(wanted - c * shown) / np.linalg.norm(wanted))
