@@ -118,6 +118,13 @@ class _LSSVM(KernelEstimator):
         return outputs
 
 
+def _has_probabilities(machine: Any) -> bool:
+    """Whether there is ``predict_proba``; the error says what to do, as that of scikit-learn's SVC does."""
+    if not machine.probability:
+        raise AttributeError("predict_proba is available with probability=True, given before fit.")
+    return True
+
+
 class LSSVMClassifier(CodedClassifier, _LSSVM):
     r"""Least-squares support vector classifier.
 
@@ -241,7 +248,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
             outputs = self._left_out(_solve.primal_leave_one_out, self.features_.transform(self.X_fit_))
         self.sigmoids_ = fit_sigmoids(outputs, self._targets, 1.0 / self._ridge)
 
-    @available_if(lambda machine: machine.probability)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of ``classes_``, (len(X), n_classes); with ``probability=True`` only."""
         return probabilities(self.binary_decisions(X), self.sigmoids_, self.codes_)
