@@ -159,6 +159,8 @@ def test_differences_of_clouds(report, dim, mark):
     assert mark in chart
     assert 'class="minus"' in chart
     assert "nan" not in chart
+    means = section(html, "typical-members").count("mean of ")
+    assert means == (2 if dim < 3 else 0)  # which can be drawn
 
 
 def test_sections_that_fail_or_do_not_suit_are_left_out(report, monkeypatch):

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from ..._typing import AnyArray, FloatArray, IndexArray
-from ...divergences import Sinkhorn
+from ...divergences import Sinkhorn, SlicedWasserstein
 from ...inference import barycenter, dispersion, permanova
 from ...inspection import difference
 from ...measures import Measures
@@ -28,6 +28,8 @@ PERMUTATIONS = 999
 MOST_MEMBERS, MOST_IMAGES, ITERATIONS = 12, 30, 50
 #: Multiplications that barycentres may take: about a second.
 MOST_WORK = 2e9
+#: Points of clouds that are averaged at most, and directions in which their atoms are moved.
+MOST_ATOMS, SLICES = 50_000, 30
 #: Entropy of a barycentre as a part of the largest cost: as sharp as products without logarithms allow.
 BLUR = 1 / 200
 NESTED = "The groups of the validation lie within classes: one centroid for each of them is permuted. "
@@ -101,7 +103,7 @@ def where_they_differ(
 
 
 def typical(X: Measures, y: AnyArray, D: FloatArray, captions: Sequence[str]) -> str | None:
-    """Return the medoid of each class, and the barycentre of its images if that takes a moment only."""
+    """Return the medoid of each class, and its barycentre if that can be drawn and takes a moment only."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > MOST_MEMBERS:
         return None
@@ -112,22 +114,32 @@ def typical(X: Measures, y: AnyArray, D: FloatArray, captions: Sequence[str]) ->
     note = "The sample of each class whose distances to the others of its class have the smallest sum"
     if means := attempt(_barycentres, X, members):
         html += _row(means, [f"mean of {name}" for name in classes])
-        note += f"; below, the debiased entropic barycentre of up to {MOST_IMAGES} images of each class"
+        kind = "sliced" if X.support is None or X.support.shape is None else "debiased entropic"
+        note += f"; below, the {kind} barycentre of up to {MOST_IMAGES} samples of each class"
     return f'{html}<p class="note">{note}.</p>'
 
 
 def _barycentres(X: Measures, members: Sequence[IndexArray]) -> list[str] | None:
-    """Return pictures of the barycentres of classes of images."""
-    if X.support is None or X.support.shape is None:
-        return None
-    h, w = X.support.shape
+    """Return pictures of the barycentres of classes of images, or of clouds on the line or in the plane."""
     chosen = [rows[np.unique(np.linspace(0, len(rows) - 1, MOST_IMAGES).round().astype(int))] for rows in members]
+    if X.support is None or X.support.shape is None:
+        return _moved_atoms([X[rows] for rows in chosen])
+    h, w = X.support.shape
     if sum(map(len, chosen)) * 4.0 * h * w * (h + w) * ITERATIONS > MOST_WORK:
         return None
     largest = float((np.ptp(X.support.points, axis=0) ** 2).sum())
     divergence = Sinkhorn(epsilon=BLUR * largest, value="debiased")
     means = [barycenter(X[rows], divergence=divergence, max_iter=ITERATIONS) for rows in chosen]
     return [thumbnails(mean)[0] for mean in means]
+
+
+def _moved_atoms(classes: Sequence[Measures]) -> list[str] | None:
+    """Return pictures of the sliced barycentres of clouds, in one frame."""
+    if classes[0].dim > 2 or sum(len(X.points) for X in classes) > MOST_ATOMS:
+        return None
+    sliced = SlicedWasserstein(n_slices=SLICES)
+    means = [barycenter(X, divergence=sliced, max_iter=ITERATIONS, random_state=0) for X in classes]
+    return thumbnails(Measures.concatenate(means))
 
 
 def _row(pictures: Sequence[str], captions: Sequence[str]) -> str:
