@@ -1,4 +1,5 @@
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -9,6 +10,10 @@ from kermes import Measures
 # Compilation makes the first example slow; the suite's own time limit guards the rest.
 settings.register_profile("kermes", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("kermes")
+
+# In the background of a script Ctrl-C is ignored, and so it would be in all processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):

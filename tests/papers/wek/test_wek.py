@@ -117,13 +117,15 @@ def test_standard_deviations_divide_by_n_minus_one():
     assert run.summarise(entries[:1])["std"] == {"RBF": None}
 
 
-RECORDED = sorted((Path(__file__).parents[3] / "docs" / "papers" / "results").glob("wek-*"))
+RECORDED = sorted((Path(__file__).parents[3] / "docs" / "papers" / "results").glob("wek-*/"))
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: folder.name)
 def test_recorded_tables_are_those_of_the_recorded_repetitions(folder):
     summary = json.loads((folder / "summary.json").read_text())
-    for name, found in summary.items():
+    columns = {name: found for name, found in summary.items() if "repetitions" in found}
+    assert columns
+    for name, found in columns.items():
         kept = [json.loads((folder / f"{name}-{i}.json").read_text()) for i in range(found["repetitions"])]
         assert run.summarise([entry for file in kept for entry in file["result"]]) == found
         assert all(file["settings"]["train"] == found["train"] and file["versions"] for file in kept)
