@@ -91,18 +91,21 @@ def flat(case: Case) -> Row:
     )  # fmt: skip
 
 
+def resident(field: str) -> int:
+    """Return what this process holds (VmRSS) or held at most (VmHWM); ``ru_maxrss`` begins with that of its parent."""
+    with open("/proc/self/status") as file:
+        return next(1024 * int(line.split()[1]) for line in file if line.startswith(field))
+
+
 def peak(key: str) -> dict[str, float]:
     """Return the bytes of the input, of the output, and those above the process before either; in a fresh process."""
-    import resource
-
     case = CASES[key]
     engine = Engine(memo=False, progress=False)
     pairwise(case.data(20), divergence=case.divergence, engine=engine)
-    with open("/proc/self/statm") as file:
-        before = int(file.read().split()[1]) * resource.getpagesize()
+    before = resident("VmRSS")
     X = case.data(case.many)
     D = pairwise(X, divergence=case.divergence, engine=engine)
-    above = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    above = resident("VmHWM") - before
     return {"input": sum(a.nbytes for a in (X.points, X.weights, X.offsets)), "output": D.nbytes, "above": above}
 
 
