@@ -289,7 +289,9 @@ def test_everything_that_reading_knows_is_noted_or_not_on_purpose():
 
 
 TERMINATED = """
-import time, click
+import signal, time, click
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the process of the tests ignores or blocks
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
 from kermes import Measures, divergences, precompute
 from kermes._atomic import whole
 from kermes.cli import main
@@ -300,7 +302,7 @@ def wait():
     with whole("out.txt") as file:
         file.write_text("half")
         print("ready", flush=True)
-        time.sleep(60)
+        time.sleep(40)
 
 main(["wait"])
 """
@@ -318,7 +320,6 @@ def test_an_ended_command_leaves_nothing_behind(name, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as child:
         assert child.stdout.readline() == "ready\n"
         kept = [str(file.name) for file in (tmp_path / "temporary").glob("kermes-*")]
