@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
+from tests.model_files import json_node, nodes, tamper
 
 import kermes
 from kermes import Engine, LSSVMClassifier, LSSVMRegressor, Measures
@@ -35,25 +36,9 @@ def refused(path, message):
         kermes.load(path)
 
 
-def described(path, change):
-    """Change the description inside a model file."""
-    with zipfile.ZipFile(path) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    schema = json.loads(entries["schema.json"])
-    change(schema)
-    entries["schema.json"] = json.dumps(schema).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in entries.items():
-            archive.writestr(name, data)
-
-
 def list_node(number, *content):
     node = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "__id__": number}
     return node | {"content": list(content)}
-
-
-def json_node(value):
-    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
 
 
 def cached(number):
@@ -65,17 +50,17 @@ def test_parts_that_are_named_again_and_again_do_not_multiply(tmp_path):
     path, node = crafted(1, tmp_path / "m"), list_node(1, json_node(0))
     for number in range(2, 62):
         node = list_node(number, node, cached(number - 1))
-    described(path, lambda schema: schema["content"].update(model=node))
+    tamper(path, lambda schema: schema["content"].update(model=node))
     refused(path, "it stands for more than 10,000,000 parts")
     several = list_node(1, *[json_node(k) for k in range(50)])
-    described(path, lambda schema: schema["content"].update(model=list_node(99, several, *[cached(1)] * 50)))
+    tamper(path, lambda schema: schema["content"].update(model=list_node(99, several, *[cached(1)] * 50)))
     assert len(kermes.load(path)) == 51
 
 
 @pytest.mark.parametrize("again", [list_node(1), cached(1), list_node(1, cached(1)), cached(7)])
 def test_a_number_is_that_of_one_part(again, tmp_path):
     path = crafted(1, tmp_path / "m")
-    described(path, lambda schema: schema["content"].update(model=list_node(1, list_node(2, again))))
+    tamper(path, lambda schema: schema["content"].update(model=list_node(1, list_node(2, again))))
     refused(path, "two of its parts have one number|a part of it holds itself")
 
 
@@ -106,7 +91,7 @@ def test_sparse_matrices_are_of_one_kind_and_made_of_arrays(tmp_path):
         schema["content"]["model"].update(__loader__="ConstructorFromReduceNode", content=shape)
 
     path = crafted(sparse.csr_matrix(np.eye(2)), tmp_path / "m")
-    described(path, by_shape)
+    tamper(path, by_shape)
     refused(path, "a sparse matrix is not stored as arrays")
 
 
@@ -134,15 +119,8 @@ def test_the_name_that_measures_have_in_other_processes_is_not_read_from_files(t
 
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("rows.npy", array)
-    described(path, name)
+    tamper(path, name)
     refused(path, "do not fit together")
-
-
-def nodes(node):
-    if isinstance(node, dict):
-        yield node
-    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from nodes(item)
 
 
 def test_models_that_would_open_files_are_refused(tmp_path):

@@ -24,6 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier
 from tests.estimators.cases import clouds
+from tests.model_files import contents, json_node, nodes, rewrite, tamper
 from tests.test_public_api import HEAVY
 
 import kermes
@@ -388,18 +389,6 @@ def test_naming_save_loads_nothing_heavy():
 # -- files of others ------------------------------------------------------------------------------
 
 
-def nodes(node):
-    """Yield all nodes of a description."""
-    if isinstance(node, dict):
-        yield node
-    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from nodes(item)
-
-
-def json_node(value):
-    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
-
-
 def tuple_node(*items):
     return {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": list(items)}
 
@@ -624,14 +613,6 @@ def round_trip(model, folder):
     return kermes.load(path)
 
 
-def tamper(path, change):
-    """Rewrite the description inside a model file."""
-    entries = contents(path)
-    schema = json.loads(entries["schema.json"])
-    change(schema)
-    rewrite(path, entries | {"schema.json": json.dumps(schema).encode()})
-
-
 def parameters(node, *path):
     """Return the parameters of an object below a node of a description."""
     for name in path:
@@ -652,14 +633,3 @@ def damage(path, offsets):
                 np.save(buffer, offsets)
                 entries[name] = buffer.getvalue()
     rewrite(path, entries)
-
-
-def contents(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def rewrite(path, entries):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in entries.items():
-            archive.writestr(name, data)
