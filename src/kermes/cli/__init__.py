@@ -1,7 +1,8 @@
 """The command line: click commands around the public API, no numerics.
 
-``_main`` the group, its errors and exit codes · ``_options`` and ``_output`` what commands share · ``_naming``
-kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search · every other file the command of its name.
+``_main`` the group, its errors and exit codes · ``_options``, ``_reading`` and ``_output`` what commands share ·
+``_naming`` kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search · every other file the
+command of its name.
 
 This file loads nothing but ``signal``, so that Ctrl-C is heard while everything else is loaded.
 """

@@ -8,8 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option
+from ._options import Name, as_json, command, output, plans, reads, seed_option
 from ._output import ROWS, print_json, print_table, refuse_ending, refuse_name, say, show, write_rows
+from ._reading import Reading
 
 
 @command(

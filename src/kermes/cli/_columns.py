@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._options import Reading, Renamed
+from ._options import Renamed
+from ._reading import Reading
 
 units_option = click.option(
     *("--units", "--groups"),

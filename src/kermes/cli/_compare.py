@@ -13,20 +13,9 @@ from ..exceptions import KermesError
 from ._columns import covariates_of, read_with, units_of, units_option
 from ._fit import labels_of, model_notes
 from ._hints import say_hints, standardized
-from ._options import (
-    Name,
-    Reading,
-    as_json,
-    command,
-    html_option,
-    output,
-    plans,
-    reads,
-    seed_option,
-    split,
-    task_option,
-)
+from ._options import Name, as_json, command, html_option, output, plans, reads, seed_option, split, task_option
 from ._output import print_json, print_plan, printable, say, show
+from ._reading import Reading
 
 #: What is said before a comparison within a budget.
 BUDGET = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._options import Reading, as_json, command, output, plans, reads
+from ._options import as_json, command, output, plans, reads
 from ._output import print_json, refuse_ending, show
+from ._reading import Reading
 
 ENDINGS = (".npz", ".csv", ".parquet")
 

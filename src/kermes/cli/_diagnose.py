@@ -11,8 +11,9 @@ import numpy as np
 from .._scales import median_distance
 from ._candidates import with_length_scale
 from ._hints import STANDARDIZE, unequal
-from ._options import Name, Reading, as_json, command, plans, reads, seed_option
+from ._options import Name, as_json, command, plans, reads, seed_option
 from ._output import counted, number, print_facts, print_json, print_table, show
+from ._reading import Reading
 
 
 @command(

@@ -10,8 +10,9 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Name, Reading, as_json, command, output, plans, reads
+from ._options import Name, as_json, command, output, plans, reads
 from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
+from ._reading import Reading
 
 #: Measures up to which a matrix is summarised.
 LARGEST = 5000

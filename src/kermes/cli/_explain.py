@@ -12,8 +12,9 @@ import numpy as np
 from ..exceptions import InvalidParameterError
 from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
-from ._options import Reading, as_json, command, output, plans, reads, seed_option
+from ._options import as_json, command, output, plans, reads, seed_option
 from ._output import number, print_json, print_table, refuse_ending, say, show
+from ._reading import Reading
 
 #: Level of the bands, and below one minus which the sentences speak of a difference.
 LEVEL = 0.95

@@ -13,8 +13,9 @@ import numpy as np
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._columns import read_with, units_of, units_option
 from ._hints import say_hints, standardized
-from ._options import Name, Reading, as_json, command, output, plans, reads, seed_option, task_option
+from ._options import Name, as_json, command, output, plans, reads, seed_option, task_option
 from ._output import counted, print_json, show
+from ._reading import Reading
 
 
 @command(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..core import ragged
-from ._options import Reading
 from ._output import say
+from ._reading import Reading
 
 #: Coordinates whose standard deviations differ by more than this factor should be standardised.
 UNEQUAL = 10.0

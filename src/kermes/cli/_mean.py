@@ -9,8 +9,9 @@ import click
 import numpy as np
 
 from ._hints import say_hints
-from ._options import Name, Reading, Renamed, as_json, command, output, plans, reads, seed_option
+from ._options import Name, Renamed, as_json, command, output, plans, reads, seed_option
 from ._output import print_json, refuse_ending, refuse_name, say, write_rows
+from ._reading import Reading
 
 #: Endings: measures, tables of atoms.
 ENDINGS = (".npz", ".csv", ".parquet")

@@ -9,8 +9,9 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidMeasureError, InvalidParameterError
-from ._options import Reading, as_json, command, output, plans, reads
+from ._options import as_json, command, output, plans, reads
 from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
+from ._reading import Reading
 
 
 @command(

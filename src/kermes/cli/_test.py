@@ -11,8 +11,9 @@ import numpy as np
 from ..exceptions import InvalidParameterError
 from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
 from ._hints import say_hints, standardized
-from ._options import Name, Reading, as_json, command, plans, reads, seed_option
+from ._options import Name, as_json, command, plans, reads, seed_option
 from ._output import number, print_json, print_table, show
+from ._reading import Reading
 
 #: Level at which the sentence speaks of a difference.
 LEVEL = 0.05
