@@ -4,16 +4,27 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from kermes import KernelFeatures, KernelMatrix, LSSVMClassifier, Measures, divergences, kernels, pairwise
+from kermes import (
+    KernelFeatures,
+    KernelMatrix,
+    LSSVMClassifier,
+    LSSVMRegressor,
+    Measures,
+    divergences,
+    kernels,
+    pairwise,
+)
 from kermes.exceptions import InvalidMeasureError
 from kermes.measures import as_measures
 
@@ -87,24 +98,51 @@ def test_splits_keep_the_column_and_its_collection():
     assert as_measures(train[["cells"]]).fingerprint == X.fingerprint
 
 
-@pytest.mark.parametrize("form", ["(n, 1) object array", "pandas frame"])
-@pytest.mark.parametrize(
-    "ensemble",
-    [
-        BaggingClassifier(LSSVMClassifier(KERNEL), n_estimators=3, random_state=0),
-        BaggingClassifier(
-            make_pipeline(KernelMatrix(KERNEL), SVC(kernel="precomputed")), n_estimators=3, random_state=0
-        ),
-        AdaBoostClassifier(SVC(kernel=KERNEL), n_estimators=3, random_state=0),
-    ],
-    ids=["bagging", "bagging of a pipeline", "AdaBoost"],
+#: What scikit-learn says where its own check of the data comes first, before any code of kermes: a container of one
+#: dimension is refused, and the entries of an object array are made numbers.
+ONE_DIMENSIONAL = dict.fromkeys(
+    ["Measures", "object array", "pandas Series", "pandas Series of objects"],
+    "Expected (2D array|a 2-dimensional container)",
 )
-def test_ensembles_take_a_column_of_measures(ensemble, form):
-    assert ensemble.fit(FORMS[form], Y).score(FORMS[form], Y) > 0.85
+TO_NUMBERS = dict.fromkeys(
+    ["object array", "(n, 1) object array", "pandas Series of objects"],
+    r"not a number.*X\.to_series\(\)\.to_frame\(\)",
+)
+FEATURES = make_pipeline(KernelFeatures(KERNEL), LogisticRegression())
+CHECKING = {  # scikit-learn's meta-estimators that check the data themselves, and the forms that they refuse
+    "bagging": (BaggingClassifier(LSSVMClassifier(KERNEL), n_estimators=3, random_state=0), ONE_DIMENSIONAL),
+    "bagging of a pipeline": (BaggingClassifier(PIPELINE, n_estimators=3, random_state=0), ONE_DIMENSIONAL),
+    "bagging of regressors": (
+        BaggingRegressor(LSSVMRegressor(KERNEL), n_estimators=3, random_state=0),
+        ONE_DIMENSIONAL,
+    ),
+    "AdaBoost": (AdaBoostClassifier(SVC(kernel=KERNEL), n_estimators=3, random_state=0), ONE_DIMENSIONAL),
+    "AdaBoost of regressors": (
+        AdaBoostRegressor(LSSVMRegressor(KERNEL), n_estimators=3, random_state=0),
+        ONE_DIMENSIONAL,
+    ),
+    "self-training": (SelfTrainingClassifier(FEATURES, threshold=0.6), ONE_DIMENSIONAL | TO_NUMBERS),
+    "one-vs-one": (OneVsOneClassifier(LSSVMClassifier(KERNEL)), ONE_DIMENSIONAL | TO_NUMBERS),
+}
+GIVEN = {"Measures": X, **{name: FORMS[name] for name in FORMS if "polars" not in name and name != "list"}}
 
 
-def test_self_training_takes_a_column_of_measures():
-    """Of a data frame only: scikit-learn makes numbers of an object array."""
-    known = np.where(np.arange(40) < 24, Y, -1)
-    model = SelfTrainingClassifier(make_pipeline(KernelFeatures(KERNEL), LogisticRegression()), threshold=0.6)
-    assert model.fit(FRAME[["cells"]], known).score(FRAME[["cells"]], Y) > 0.85
+@pytest.mark.parametrize("form", GIVEN)
+@pytest.mark.parametrize("name", CHECKING)
+def test_what_ensembles_take_and_what_scikit_learn_refuses(name, form):
+    """A data frame of one column goes everywhere."""
+    ensemble, refused = CHECKING[name]
+    y = np.where(np.arange(40) < 24, Y, -1) if name == "self-training" else Y
+    model = clone(ensemble)
+    if form in refused:
+        with pytest.raises(ValueError, match=refused[form]):
+            model.fit(GIVEN[form], y)
+        return
+    assert model.fit(GIVEN[form], y).score(GIVEN[form], Y) > 0.8
+
+
+def test_a_measure_is_no_number():
+    with pytest.raises(InvalidMeasureError, match="a measure is not a number"):
+        np.asarray(np.asarray(X), dtype=float)
+    with pytest.raises(InvalidMeasureError, match="a measure is not a number"):
+        float(X[0])

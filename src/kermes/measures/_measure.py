@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._typing import FloatArray
+from ..exceptions import InvalidMeasureError
 from ._packed import Packed, Support
 
 
@@ -74,6 +75,14 @@ class Measure:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Measure, (self._root, self._row)
+
+    def __float__(self) -> float:
+        """Refuse; what makes numbers of an object array of measures gets here."""
+        raise InvalidMeasureError(
+            "a measure is not a number, and an object array of measures is no array of numbers. scikit-learn makes "
+            "numbers of object arrays in self-training and one-vs-one: pass it a data frame of one column, "
+            "X.to_series().to_frame()."
+        )
 
     def __repr__(self) -> str:
         n = len(self.weights)
