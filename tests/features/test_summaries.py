@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Measures
@@ -26,6 +27,28 @@ def test_moments_are_weighted_means_and_standard_deviations(n_moments):
 def test_standard_deviations_keep_their_digits_far_from_the_origin():
     far = X.map_points(lambda points: points + 1e8)
     assert_allclose(MomentFeatures(2).fit_transform(far)[:, 3:], MomentFeatures(2).fit_transform(X)[:, 3:], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1e-150, 1.0, 1e150, 1e170, 1e300])
+def test_standard_deviations_at_any_scale(scale):
+    """Each measure in units of its own: one of spread 1 beside it does not matter."""
+    beside = Measures.from_samples([*(scale * sample for sample in SAMPLES), SAMPLES[2]], [*WEIGHTS, WEIGHTS[2]])
+    found = MomentFeatures(2).fit_transform(beside)[: len(SAMPLES)]
+    with mp.workdps(60):
+        for row, mu in zip(found, beside, strict=False):
+            weights = [mpf(w) for w in mu.weights.tolist()]
+            for k, values in enumerate(mu.points.T.tolist()):
+                mean = sum(w * mpf(x) for w, x in zip(weights, values, strict=True)) / sum(weights)
+                square = sum(w * (mpf(x) - mean) ** 2 for w, x in zip(weights, values, strict=True)) / sum(weights)
+                grain = 3 * mpf(2) ** -1074
+                size = max(abs(mpf(x)) for x in values)
+                assert abs(mpf(row[k]) - mean) <= 1e-15 * size + len(values) * grain
+                assert abs(mpf(row[3 + k]) - mp.sqrt(square)) <= 1e-14 * mp.sqrt(square) + len(values) * grain
+
+
+def test_coincident_points_far_from_the_origin_do_not_spread():
+    where = Measures.from_samples([np.full((7, 1), 1e8 / 3)], [RNG.uniform(size=7)])
+    assert MomentFeatures(2).fit_transform(where)[0, 1] < 1e-20
 
 
 def test_shares_are_masses_near_each_centre():

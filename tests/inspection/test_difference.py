@@ -141,3 +141,35 @@ def test_equal_measures_and_bad_input():
     for wrong in ({"level": 1.0}, {"n_permutations": 0}, {"n_points": 0}, {"random_state": "x"}):
         with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
             difference(X, y, **wrong)
+
+
+CLOUDS = [np.random.default_rng(5).normal(size=(8, 2)) + (i >= 6) for i in range(12)]
+GROUPS = np.arange(12) >= 6
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-150, 1e-100, 1e100, 1e149, 1e170])
+def test_scores_at_any_scale(scale):
+    """Scores scale with the kernel and the coordinates; p-values stay; what has no square is refused."""
+    X, far = (Measures.from_samples([factor * x for x in CLOUDS]) for factor in (1.0, scale))
+    for kernel, factor, low in ((None, 1.0, 1e-150), (ground.Linear(), scale**2 if scale < 1e150 else 0.0, 1e-150)):
+        if not low <= scale <= 1e150:
+            with pytest.raises(UnsuitableDataError, match="Scale the points"):
+                difference(far, GROUPS, ground=kernel, n_permutations=19, random_state=0)
+            continue
+        wanted, found = (difference(Z, GROUPS, ground=kernel, n_permutations=19, random_state=0) for Z in (X, far))
+        assert_allclose(found.scores, factor * wanted.scores, rtol=1e-9)
+        assert_allclose(found.bands, factor * wanted.bands, rtol=1e-9)
+        assert_array_equal(found.p_values, wanted.p_values)
+
+
+def test_coordinates_in_units_of_their_own():
+    units = np.array([1.0, 1e-170])
+    X, other = (Measures.from_samples([x * by for x in CLOUDS]) for by in (np.ones(2), units))
+    wanted, found = (difference(Z, GROUPS, n_permutations=99, random_state=0).coordinates for Z in (X, other))
+    assert_allclose(found.scores / units, wanted.scores)
+    assert_allclose(found.shifts / units, wanted.shifts)
+    assert_allclose(found.bands / units, wanted.bands)
+    assert_array_equal(found.p_values, wanted.p_values)
+    beside = Measures.from_samples([np.column_stack([np.ones(8), 1e-170 * x[:, 1]]) for x in CLOUDS])
+    with pytest.raises(UnsuitableDataError, match="median distance between points of `X` is"):
+        difference(beside, GROUPS, n_permutations=19)

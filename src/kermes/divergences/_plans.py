@@ -100,8 +100,10 @@ def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray)
     equal = np.abs(a[rows] - b[cols]) <= ROUNDING * stays
     surplus[rows] = np.where(equal, 0.0, a[rows] - stays)
     deficit[cols] = np.where(equal, 0.0, b[cols] - stays)
-    if len(stays):  # where most mass stays, the difference is that of all others
-        i, j = rows[np.argmax(stays)], cols[np.argmax(stays)]
+    heaviest = int(np.argmax(stays)) if len(stays) else -1
+    # Where more mass stays than anywhere moves, the difference is that of all others.
+    if heaviest >= 0 and stays[heaviest] >= max(surplus.max(), deficit.max()):
+        i, j = rows[heaviest], cols[heaviest]
         surplus[i] = deficit[j] = 0.0
         balance = surplus.sum() - deficit.sum()
         if abs(balance) <= ROUNDING * (a[surplus > 0].sum() + b[deficit > 0].sum()):

@@ -144,6 +144,9 @@ class Wasserstein(Divergence):
         On the line the increasing plan, the only optimal one for p > 1. Under a binary or uniform cost all mass
         that both have in common stays; where the rest goes does not matter and is chosen in order. Elsewhere a vertex
         found by the network simplex; there may be others. Atoms at one point share their mass in proportion.
+        *Accuracy*: rows and columns add up to the probabilities, up to 1e-12 of each on the line and under a binary or
+        uniform cost, up to 1e-15 of the total elsewhere: of lighter atoms the network simplex moves a mass between 0
+        and that, at a cost which W_p does not notice.
 
         Examples
         --------

@@ -59,8 +59,13 @@ class MomentFeatures(MeasureFeatures):
         means = X.expectation(X.points)
         if self.n_moments == 1:
             return means
-        centred = X.points - means[ragged.owners(X.offsets)]
-        return np.hstack([means, np.sqrt(X.expectation(centred**2))])
+        owner = ragged.owners(X.offsets)
+        centred = X.points - means[owner]
+        centred -= X.expectation(centred)[owner]  # what the rounding of the mean left
+        # Squares are taken in units of the largest deviation of each measure: they neither vanish nor overflow.
+        units = np.maximum.reduceat(np.abs(centred), X.offsets[:-1], axis=0)
+        units[units == 0.0] = 1.0
+        return np.hstack([means, units * np.sqrt(X.expectation((centred / units[owner]) ** 2))])
 
     def _numbers(self, X: Measures) -> FloatArray:
         return np.asarray(3.0 * X.dim * X.sizes)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from .._checks import as_labels, integer, real, require_order
-from .._scales import median_distance
+from .._scales import median_distance, unit_of
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, quantile_means
@@ -250,15 +250,30 @@ def _values(
     points = X.points[kept]
     if kernel is None:
         some = points if len(points) <= MEDIAN_POINTS else points[rng.choice(len(points), MEDIAN_POINTS, replace=False)]
-        sigma = median_distance(pdist(some)) if len(some) > 1 else 1.0
-        kernel = Gaussian(sigma=sigma)
+        kernel = Gaussian(sigma=_typical_distance(some))
     values = np.empty((len(X), len(points)))
     for rows in batches(X.sizes.astype(np.float64) * len(points), 4e6):
         part = X[rows]
-        values[rows] = part.expectation(kernel(part.points, points))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values[rows] = part.expectation(kernel(part.points, points))
     if not np.isfinite(values).all():
         raise UnsuitableDataError(f"the kernel {kernel!r} is not finite at some points. Scale the points.")
+    if np.abs(values).max() < np.finfo(np.float64).tiny and np.ptp(points, axis=0).any():
+        raise UnsuitableDataError(f"all values of the kernel {kernel!r} are below 1e-307. Scale the points.")
     return points, values, kernel
+
+
+def _typical_distance(points: FloatArray) -> float:
+    """Return the median distance between points, if its square is a number."""
+    apart = points - points[0]
+    unit = unit_of(apart)
+    found = unit * median_distance(pdist(apart / unit)) if apart.any() else 1.0
+    if not 1e-150 <= found <= 1e150:
+        raise UnsuitableDataError(
+            f"the median distance between points of `X` is {found:.3g}, and its square is no number. Scale the points, "
+            "or give the kernel `ground`."
+        )
+    return found
 
 
 def _quantiles(X: Measures) -> FloatArray:
@@ -280,11 +295,11 @@ def _judge(
     """Return scores, bands and p-values of points, and those of coordinates, from the same permutations."""
     contrast = np.where(codes == 1, 1.0 / np.count_nonzero(codes == 1), -1.0 / np.count_nonzero(codes == 0))
     n, d, K = quantiles.shape
-    unit = float(np.abs(quantiles - quantiles.mean(axis=0)).max()) or 1.0
-    centred = [values - values.mean(axis=0), ((quantiles - quantiles.mean(axis=0)) / unit).reshape(n, d * K)]
+    centred, units = zip(*(_centred(part) for part in (values[:, :, None], quantiles)), strict=True)
+    centred = (centred[0].reshape(values.shape), centred[1].reshape(n, d * K))
     # Under permutations the contrast has mean 0 and variance |contrast|^2 / (n - 1) times the sum of squares.
     spread = np.sqrt((contrast @ contrast) * (centred[0] ** 2).sum(axis=0) / (n - 1))
-    spread[spread <= 1e-12 * np.abs(values).max(axis=0)] = 0.0
+    spread[spread * units[0] <= 1e-12 * np.abs(values).max(axis=0)] = 0.0
     reach = np.sqrt((contrast @ contrast) * (centred[1] ** 2).reshape(n, d, K).sum(axis=(0, 2)) / (n - 1))
 
     def ratios(contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -302,8 +317,22 @@ def _judge(
         strict=True,
     )
     along = np.sqrt(((contrast @ centred[1]) ** 2).reshape(d, K).sum(axis=1))
-    coordinates = CoordinateDifference(along * unit, contrast @ means, critical[1] * reach * unit, p_values[1])
-    return np.where(spread > 0, contrast @ centred[0], 0.0), critical[0] * spread, p_values[0], coordinates
+    coordinates = CoordinateDifference(
+        along * units[1], contrast @ means, critical[1] * (reach * units[1]), p_values[1]
+    )
+    scores = np.where(spread > 0, contrast @ centred[0], 0.0) * units[0]
+    return scores, critical[0] * (spread * units[0]), p_values[0], coordinates
+
+
+def _centred(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return deviations from the mean, (n, m, K), in units of the largest of each column m: squares stay in range."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = values - values.mean(axis=0)
+    if not np.isfinite(deviations).all():
+        raise UnsuitableDataError("values of the measures differ by more than 1e308. Scale the points.")
+    units = np.abs(deviations).max(axis=(0, 2))
+    units[units == 0.0] = 1.0
+    return deviations / units[:, None], units
 
 
 def _ratio(values: FloatArray, scales: FloatArray) -> FloatArray:
