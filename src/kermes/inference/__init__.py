@@ -2,7 +2,8 @@
 
 ``_permanova`` do centres differ, do measures move with a number · ``_dispersion`` does spread differ · ``_k_sample``
 does anything differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads and
-checks, ``_permutations`` rearranges, ``_model`` computes F for many permutations at a time, ``_result`` what was found.
+checks, ``_permutations`` rearranges, ``_model`` computes F and ``_centers`` finds centres of groups, for many
+permutations at a time, ``_result`` what was found.
 Means: ``_barycenter`` the barycentre of measures under a divergence, with a module for each way to find it: means and
 medians of quantiles (``_line``), covariances (``_gaussian``), iterated projections on a common support (``_entropic``),
 atoms that move (``_moving``).
