@@ -1,11 +1,13 @@
 """Damage that coverage guides, by atheris: ``python -m tests.fuzz.guided [READER ...]``, each for KERMES_FUZZ_SECONDS.
 
-Starts from the valid files and changes them as ``mutate`` does; what reaches new lines is changed further. What fails
-is kept in ``found``, where ``test_fuzz`` tries it again.
+Starts from the valid files and changes them as ``mutate`` does; what reaches new lines is kept in ``.fuzz`` at the root
+and changed further, by later runs too. What fails is kept in ``found``, where ``test_fuzz`` tries it again.
 """
 
+import atexit
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,11 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["kermes.files", "kermes._foreign", "kermes._persistence", "zipfile", "skops"]):
+#: Where lines are counted: all that looks at the bytes of a file before it is trusted.
+GUIDES = ("files", "measures", "engine", "_foreign", "_checks", "_persistence", "_model_checks", "_model_types")
+with atheris.instrument_imports(
+    include=[*(f"kermes.{name}" for name in GUIDES), "zipfile", "numpy.lib._format_impl", "numpy.lib._npyio_impl"]
+):
     from tests.fuzz.readers import READERS, attempt
 
 #: Megabytes that a process may take.
@@ -23,12 +29,13 @@ MOST = 2048
 def fuzz(name: str, seconds: str) -> None:
     """Damage files of one kind; ends the process."""
     reader = READERS[name]
-    folder = Path(tempfile.mkdtemp())
-    corpus, found = folder / "corpus", Path(__file__).parent / "found" / name
-    corpus.mkdir()
-    found.mkdir(parents=True, exist_ok=True)
+    folder, here = Path(tempfile.mkdtemp(prefix="kermes-fuzz-")), Path(__file__).parent
+    corpus, found = here.parents[1] / ".fuzz" / name, here / "found" / name
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for made in (corpus, found):
+        made.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(reader.seeds):
-        (corpus / str(number)).write_bytes(content)
+        (corpus / f"valid-{number}").write_bytes(content)
 
     def read(content: bytes) -> None:
         wrong = attempt(reader, content, folder)

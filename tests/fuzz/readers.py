@@ -235,10 +235,13 @@ def signature(file):
 def read_store(path):
     from kermes.engine import StoredDistances
 
-    folder = Path(tempfile.mkdtemp(dir=path.parent))
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(folder)  # made by this module
-    return StoredDistances(folder / "d.zarr")[:]
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(folder)
+        except Exception:  # the archive is this module's, no reader of kermes opens it
+            return None
+        return StoredDistances(Path(folder) / "d.zarr")[:]
 
 
 READERS = {
