@@ -167,3 +167,21 @@ def test_monomials_are_features_of_the_polynomial_kernel(kernel, dim):
     points = np.random.default_rng(0).normal(size=(7, dim))
     features = Monomials.of(kernel, dim)(points)
     assert_allclose(features @ features.T, kernel(points), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("divergence", [divergences.GaussianWasserstein(), divergences.MMD(ground.Linear())], ids=repr)
+def test_squares_that_vanish_are_refused(divergence):
+    """Down to 1e-150 distances scale with the points; below, they were 0. Equal measures stay at 0."""
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=(6, 2)) for _ in range(3)]
+    D = pairwise(Measures.from_samples(points), divergence=divergence)
+    assert_allclose(pairwise(Measures.from_samples([1e-150 * x for x in points]), divergence=divergence), 1e-150 * D)
+    for scale in (1e-170, 1e-300):
+        X = Measures.from_samples([scale * x for x in points])
+        with pytest.raises(NumericalError, match="measures 0 and 1"):
+            pairwise(X, divergence=divergence)
+        assert pairwise(X[:1], Measures.from_samples([scale * points[0][::-1]]), divergence=divergence)[0, 0] == 0.0
+    diracs = Measures.from_samples([[[0.0, 0.0]], [[0.0, 0.0]], [[1e-170, 0.0]]])
+    assert pairwise(diracs[:2], divergence=divergence)[0, 1] == 0.0
+    with pytest.raises(NumericalError, match="measures 0 and 2"):
+        pairwise(diracs, divergence=divergence)

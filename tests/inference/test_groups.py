@@ -248,3 +248,12 @@ def test_pairs_with_blocks_and_units():
     assert_allclose(doubled.p_values, single.p_values)
     with pytest.raises(UnsuitableDataError, match="at least two groups"):
         inference.pairwise_tests(D, ["a"] * 13, "precomputed")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e298])
+def test_powers_that_are_no_numbers_are_refused(scale):
+    """The p-value would be right, the statistic 0 or infinite."""
+    D = scale * np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    with pytest.raises(UnsuitableDataError, match="to the power 2 are no numbers"):
+        inference.k_sample(D, [0, 0, 0, 1, 1, 1], "precomputed", exponent=2.0)
+    assert inference.k_sample(D, [0, 0, 0, 1, 1, 1], "precomputed", exponent=1.0).statistic > 0.0

@@ -119,3 +119,20 @@ def test_many_atoms(monkeypatch):
     with pytest.raises(UnsuitableDataError, match="the clouds have 7 atoms together"):
         inference.two_sample(X, Y)
     assert inference.two_sample(X, Y, divergences.SlicedWasserstein()).p_value > 0
+
+
+@pytest.mark.parametrize("divergence", ["energy", "mmd", *CASES[1:]], ids=repr)
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e299])
+def test_the_scale_of_the_points_does_not_matter(divergence, scale):
+    """Distances are in units of the points (energy: of their root), p-values are numbers."""
+    wanted = inference.two_sample(X, Y, divergence)
+    found = inference.two_sample(scale * X, scale * Y, divergence, keep_distribution=True)
+    factor = {"energy": scale**0.5, "mmd": 1.0}.get(divergence, scale)
+    assert_allclose(found.statistic, factor * wanted.statistic, rtol=1e-9)
+    assert found.p_value == wanted.p_value < 1.0
+    assert (found.distribution > 0.0).any()
+
+
+def test_points_too_far_apart_are_refused():
+    with pytest.raises(UnsuitableDataError, match="more than 1e300 apart"):
+        inference.two_sample([-1e308, 0.0], [1.0, 1e308])

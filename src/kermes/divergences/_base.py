@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._frozen import Frozen
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
+from ..core.status import FAILED, OK
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, PointKernel
 from ..measures import Measures
 
 if TYPE_CHECKING:
     from ..core.points import Atoms, CoreGround
+
+#: The smallest normal number.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -192,3 +197,18 @@ def pair_sums(a: FloatArray, b: FloatArray, rows: IndexArray, cols: IndexArray) 
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:
     """Return the array a tile core fills; zeros, since a triangle leaves the rest untouched."""
     return np.zeros((len(rows), len(cols)))
+
+
+def underflow_of_squares(
+    values: FloatArray, triangle: bool, differ: Callable[[IndexArray, IndexArray], AnyArray]
+) -> StatusArray | None:
+    """Return FAILED for squares below the smallest normal number of pairs that differ: they have lost their digits.
+
+    ``differ(i, j)`` is asked about all pairs (i[k], j[k]) of the tile whose squares are so small.
+    """
+    i, j = np.nonzero(np.triu(values < TINY, 1) if triangle else values < TINY)
+    if not len(i):
+        return None
+    status = np.zeros(values.shape, dtype=np.uint8)
+    status[i, j] = np.where(differ(i, j), FAILED, OK)
+    return status

@@ -7,17 +7,17 @@ sum of two (Cauchy and Schwarz: errors are inner products of what the embeddings
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
 from ._atoms import KernelSource
-from ._base import Route, Tile, batches, empty_tile, pair_sums
+from ._base import Route, Tile, batches, empty_tile, pair_sums, underflow_of_squares
 from ._features import FeatureMap, Features
 from ._support import CommonSupport, dense_rows
 
@@ -75,7 +75,14 @@ class Means(Route):
         """Return the squared distances of the means."""
         from ..core import vectors
 
-        return Tile(vectors.squared_tile(A.core, rows, B.core, cols, triangle))
+        values = vectors.squared_tile(A.core, rows, B.core, cols, triangle)
+
+        def differ(i: IndexArray, j: IndexArray) -> AnyArray:
+            left, right = A.core[rows[i]], B.core[cols[j]]
+            norms = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
+            return np.asarray(np.abs(left - right).max(axis=1) > sqrt(ROUNDING) * norms)
+
+        return Tile(values, underflow_of_squares(values, triangle, differ))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Return an operation for each feature."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource, centred_atoms
-from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums
-from ._features import Features, centred_features, explicit_features, smallest_scale
+from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums, underflow_of_squares
+from ._features import Coordinates, Features, centred_features, explicit_features, smallest_scale
 
 if TYPE_CHECKING:
     from ..core.centred_atoms import CentredAtoms
@@ -90,6 +90,16 @@ class FeaturesRoute(_FactorsRoute):
                 factors.append(sizes[kept, None] * axes[kept])
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
         return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return W_2^2; it fails where coordinates are so small that their squares vanish."""
+        found = super().tile(A, B, rows, cols, triangle)
+        if not isinstance(self.features, Coordinates):
+            return found
+        lost = underflow_of_squares(found.values, triangle, lambda i, j: _differ(A, rows[i], B, cols[j]))
+        if lost is not None and found.status is not None:
+            lost = np.maximum(lost, found.status)
+        return found if lost is None else Tile(found.values, lost)
 
     @property
     def core_tile(self) -> Any:
@@ -206,6 +216,28 @@ class GaussianWasserstein(Divergence):
 
         features = explicit_features(self.ground, X, Y, FEATURE_ERROR * scale, largest, entries)
         return AtomsRoute(KernelSource.of(self.ground, X, Y)) if features is None else FeaturesRoute(features)
+
+
+def _differ(A: CovarianceFactors, rows: IndexArray, B: CovarianceFactors, cols: IndexArray) -> AnyArray:
+    """Return whether means or covariances differ by more than rounding, in units in which squares are numbers."""
+    gaps = np.abs((A.means[rows] - B.means[cols]) + (A.tails[rows] - B.tails[cols])).max(axis=1)
+    small = A.traces[rows] + B.traces[cols] < 1e-280  # larger traces have lost nothing but rounding
+    found = small & (gaps > 0.0)
+    left, right = (_largest_entries(Z) for Z in (A, B))
+    for k in np.flatnonzero(small & ((left[rows] > 0.0) | (right[cols] > 0.0))):
+        i, j = rows[k], cols[k]
+        F, G = A.factors[A.offsets[i] : A.offsets[i + 1]], B.factors[B.offsets[j] : B.offsets[j + 1]]
+        unit = max(gaps[k], left[i], right[j])
+        F, G = F / unit, G / unit
+        found[k] = max(gaps[k] / unit, np.abs(F.T @ F - G.T @ G).max()) > 1e-12
+    return np.asarray(found)
+
+
+def _largest_entries(A: CovarianceFactors) -> FloatArray:
+    """Return the largest entry of each factor; 0 for Dirac masses."""
+    found = np.zeros(len(A.means))
+    np.maximum.at(found, ragged.owners(A.offsets), np.abs(A.factors).max(axis=1))
+    return found
 
 
 def _largest(offsets: IndexArray, rows: IndexArray) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._checks import choice, positive, real, require_order
 from .._scales import median_distance
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ._permanova import analysed
 from ._result import PermutationTest
 from ._study import as_columns, distances_of, read_study
@@ -98,5 +98,11 @@ def k_sample(
         raise InvalidParameterError("`length_scale` has no meaning for the energy statistic; choose statistic='mmd'.")
     study = read_study(D, "precomputed", columns, blocks=blocks, units=units, power=power)
     name = f"{'energy' if statistic == 'energy' else 'MMD'} test"
+    with np.errstate(over="ignore", under="ignore"):
+        unit = float(np.float64(study.scale) ** power)
+    if not np.finfo(np.float64).tiny <= unit <= 1e300:
+        raise UnsuitableDataError(
+            f"distances of {study.scale:.3g} to the power {power:g} are no numbers. Divide all distances by one."
+        )
     # With delta in place of squared distances, T is twice the sum of squares between groups.
-    return analysed(name, study, n_permutations, random_state, "marginal", keep_distribution, 2.0 * study.scale**power)
+    return analysed(name, study, n_permutations, random_state, "marginal", keep_distribution, 2.0 * unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .._checks import guess, integer
-from .._scales import median_distance
+from .._scales import median_distance, unit_of
 from .._typing import FloatArray, IndexArray
 from ..divergences import MMD, Divergence, SlicedWasserstein
 from ..exceptions import DegenerateDataWarning, InvalidMeasureError, InvalidParameterError, UnsuitableDataError
@@ -99,7 +100,7 @@ def two_sample(
     codes = (np.arange(len(pool)) >= n).astype(np.int64)
     wanted = integer(n_permutations, "n_permutations", low=1)
     permutations = Permutations(codes, np.zeros_like(codes), wanted, as_generator(random_state))
-    name, powers, power, width, scale = _statistic(divergence, pool, n)
+    name, powers, power, width, scale, length = _statistic(divergence, pool, n)
     observed = float(powers(np.arange(len(pool))[None])[0])
     found = np.concatenate([powers(rows) for rows in permutations.batches(max(1, BATCH // width))])
     tolerance = TOLERANCE * max(observed, scale)
@@ -111,11 +112,11 @@ def two_sample(
         )
     return PermutationTest(
         f"{name} test of two clouds",
-        float(max(observed, 0.0) ** (1 / power)),
+        length * float(max(observed, 0.0) ** (1 / power)),
         p_value(observed, found, tolerance),
         permutations.number,
         permutations.exhaustive,
-        distribution=np.maximum(found, 0.0) ** (1 / power) if keep_distribution else None,
+        distribution=length * np.maximum(found, 0.0) ** (1 / power) if keep_distribution else None,
     )
 
 
@@ -153,8 +154,11 @@ def _atoms(cloud: Any, name: str, counts: bool) -> FloatArray:
     return np.asarray(points)
 
 
-def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, float, int, float]:
-    """Return name, function of permutations, power of the distance it returns, memory of a row, size of rounding."""
+def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, float, int, float, float]:
+    """Return name, function of permutations, power of the distance it returns, memory of a row, size of rounding, unit.
+
+    The function returns powers of the distance in units of the last number, such that they stay in range.
+    """
     if isinstance(divergence, SlicedWasserstein):
         return _sliced(divergence, pool, n)
     if not isinstance(divergence, MMD) and divergence not in NAMES:
@@ -169,39 +173,49 @@ def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, 
             f"the clouds have {len(pool)} atoms together; the test takes at most {MOST_ATOMS}. Draw from them "
             "(Measures.subsample), or choose divergences.SlicedWasserstein()."
         )
+    length = 1.0
     if isinstance(divergence, MMD):
         name, G = "MMD", _centred(divergence.ground.table(pool))
     else:
+        pool, unit = _in_units(pool)
         distances = cdist(pool, pool)
-        unit = distances.max() or 1.0
         if divergence == "energy":
             # The energy distance is the squared distance of means in the Gower matrix of |x - y|, twice.
-            name, G = "energy", 2.0 * unit * gower(distances / unit)
+            name, G, length = "energy", 2.0 * gower(distances), math.sqrt(unit)
         else:
             ground = Gaussian(sigma=median_distance(distances))
             name, G = "MMD", _centred(ground.table(pool))
     contrast = np.full((len(pool), 1), -1.0 / (len(pool) - n))
     contrast[:n] = 1.0 / n
     scale = float(np.abs(np.diagonal(G)).mean()) / n
-    return name, lambda rows: between(G, contrast, rows), 2.0, len(pool), scale
+    return name, lambda rows: between(G, contrast, rows), 2.0, len(pool), scale, length
 
 
-def _sliced(divergence: SlicedWasserstein, pool: FloatArray, n: int) -> tuple[str, Powers, float, int, float]:
+def _in_units(pool: FloatArray) -> tuple[FloatArray, float]:
+    """Return the points relative to the first one in units of the largest difference, and that unit."""
+    with np.errstate(over="ignore"):
+        apart = pool - pool[0]
+    unit = unit_of(apart) if np.isfinite(apart).all() else math.inf
+    if unit > 1e300:
+        raise UnsuitableDataError("the atoms of `mu` and `nu` are more than 1e300 apart. Scale the points.")
+    return np.asarray(apart / unit), unit
+
+
+def _sliced(divergence: SlicedWasserstein, pool: FloatArray, n: int) -> tuple[str, Powers, float, int, float, float]:
     from ..core.sliced import relabelled
 
+    pool, unit = _in_units(pool)
     projections = np.ascontiguousarray(pool @ divergence.directions(pool.shape[1]).T)  # (N, L)
     projections -= projections.mean(axis=0)
-    unit = float(np.abs(projections).max()) or 1.0
-    projections /= unit
     order = np.ascontiguousarray(np.argsort(projections, axis=0, kind="stable").T)
     power = 2.0 if divergence.p == 2 else 1.0
 
     def powers(rows: IndexArray) -> FloatArray:
         out = np.empty(len(rows))
         relabelled(projections, order, rows < n, float(divergence.p), out)
-        return np.asarray(out * unit**power)
+        return out
 
-    return "sliced Wasserstein", powers, power, 20 * len(pool), 1e-6 * unit**power
+    return "sliced Wasserstein", powers, power, 20 * len(pool), 1e-6, unit
 
 
 def _centred(K: FloatArray) -> FloatArray:
