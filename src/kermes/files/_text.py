@@ -21,7 +21,7 @@ from ..measures._frame import InMemory
 COLUMNS = 100_000
 STDIN = Path("-")
 #: Bytes that are parsed at a time: pieces of Arrow's own megabyte cost as much again afterwards.
-PIECE = 1 << 23
+PIECE = 1 << 22
 #: Length that the first line may have.
 LINE = 1 << 27
 
@@ -95,15 +95,19 @@ def _by_pyarrow(content: Any, dialect: Dialect, columns: Sequence[str] | None, t
         convert_options=ConvertOptions(
             decimal_point=dialect.decimal or ".",
             include_columns=list(dict.fromkeys(columns or ())),
-            column_types={} if text is None else {text: pa.binary()},
+            column_types={} if text is None else {text: pa.dictionary(pa.int32(), pa.binary())},
         ),
     )
     if text not in table.column_names:
         return table
-    try:
-        return table.set_column(table.column_names.index(text), text, table[text].cast(pa.string()))
+    try:  # few names, in many rows
+        names = [
+            pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
+            for part in table[text].chunks
+        ]
     except pa.ArrowInvalid:  # bytes that are no text in UTF-8: an error for whoever reads the column
-        return table
+        names = table[text].cast(pa.binary()).chunks
+    return table.set_column(table.column_names.index(text), text, pa.chunked_array(names))
 
 
 def _by_pandas(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:

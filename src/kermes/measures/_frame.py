@@ -15,6 +15,8 @@ from ._build import pack
 from ._gather import PIECE, Coded, Numbering, gather
 from ._packed import Packed
 
+#: Rows of a table in memory that are looked at at a time.
+SLICE = 4 * PIECE
 #: Strings in lower case that stand for no value.
 NO_VALUE = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 
@@ -42,8 +44,8 @@ class InMemory:
     def pieces(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield slices."""
         table = self._table.select(list(dict.fromkeys(names)))
-        for start in range(0, len(table), PIECE):
-            yield table[start : start + PIECE]
+        for start in range(0, len(table), SLICE):
+            yield table[start : start + SLICE]
 
 
 class Read(NamedTuple):
@@ -246,28 +248,29 @@ def _blocks(
     weights: str | None,
     complete: AnyArray | None,
     refuse: tuple[AnyArray, AnyArray] | None,
-) -> Iterator[tuple[AnyArray, AnyArray | None]]:
-    """Yield the numbers of all rows; those of rows with a gap have weight 0 where ``complete`` is to say so."""
+) -> Iterator[tuple[list[FloatArray], FloatArray | None]]:
+    """Yield the columns of all rows, and weights; those of rows with a gap are 0 where ``complete`` is to say so."""
     row = 0
-    for piece in source.pieces([*columns, *([] if weights is None else [weights])]):
-        points = np.column_stack([numbers(piece[name]) for name in columns])
-        mass = None if weights is None else numbers(piece[weights])
-        if refuse is not None or complete is not None:
-            finite = np.isfinite(points) if mass is None else np.column_stack([np.isfinite(points), np.isfinite(mass)])
-            if refuse is not None and not finite.all():
-                bad, place = np.argwhere(~finite)[0]
-                name = [*columns, weights][place]
+    names = [*columns, *([] if weights is None else [weights])]
+    for piece in source.pieces(names):
+        values = [numbers(piece[name]) for name in names]
+        points, mass = values[: len(columns)], None if weights is None else values[-1]
+        finite = (refuse is None and complete is None) or all(np.isfinite(column).all() for column in values)
+        if not finite:
+            kept = np.isfinite(values)
+            if refuse is not None:
+                bad, place = np.argwhere(~kept.T)[0]
                 raise InvalidMeasureError(
-                    f"measure {refuse[0][refuse[1][row + bad]]!s} has no finite number in the column {name!r}, "
+                    f"measure {refuse[0][refuse[1][row + bad]]!s} has no finite number in the column {names[place]!r}, "
                     f"{row_number(row + bad)}; drop such rows with --drop-missing (drop_missing=True), or fill them in."
                 )
-            kept = np.asarray(finite.all(axis=1))
-            if complete is not None and not kept.all():
-                complete[row : row + len(kept)] = kept
-                points[~kept] = 0.0
-                mass = np.where(kept, 1.0 if mass is None else mass, 0.0)
+            if complete is not None:
+                whole = kept.all(axis=0)
+                complete[row : row + len(whole)] = whole
+                points = [np.where(whole, column, 0.0) for column in points]
+                mass = np.where(whole, 1.0 if mass is None else mass, 0.0)
         yield points, mass
-        row += len(points)
+        row += len(piece)
 
 
 def _without_gaps(packed: Any, left: AnyArray) -> Any:
@@ -281,7 +284,7 @@ def _without_gaps(packed: Any, left: AnyArray) -> Any:
 
 def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
     """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
-    if column.dtype == nw.String and column.implementation.is_pyarrow():
+    if column.implementation.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
         strings, empty = _strings(column.to_native())
         names = np.array([*strings.names, None], dtype=object)
         return strings if coded and not empty.any() else names[strings.numbers], empty
@@ -291,8 +294,10 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
 
 def _strings(column: Any) -> tuple[Coded, AnyArray]:
     """Return a column of Arrow: each different string is made and looked at once; the number of none is last."""
-    encoded = column.combine_chunks().dictionary_encode()
-    names = encoded.dictionary.to_pylist()
+    encoded = column.combine_chunks()
+    if not hasattr(encoded, "dictionary"):
+        encoded = encoded.dictionary_encode()
+    names = [name or "" for name in encoded.dictionary.to_pylist()]
     numbers = encoded.indices.fill_null(len(names)).to_numpy()
     empty = np.array([*(not name.strip() for name in names), True])
     return Coded(names, numbers), empty[numbers]
@@ -323,8 +328,9 @@ def listed(schema: Mapping[str, Any]) -> str:
 
 def numbers(column: Any) -> FloatArray:
     """Return a column of numbers; whole ones of over 53 bits are rounded."""
-    if column.dtype.is_integer() and column.implementation.is_pyarrow():  # whose casts refuse to round
-        return np.asarray(column.to_native().cast("float64", safe=False).to_numpy(), dtype=np.float64)
+    if column.implementation.is_pyarrow() and column.dtype.is_numeric():  # whose casts refuse to round
+        array = column.to_native().combine_chunks().cast("float64", safe=False)
+        return np.asarray(array.to_numpy(zero_copy_only=False))
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 

@@ -19,7 +19,7 @@ PIECE = 1 << 16
 
 
 class Coded(NamedTuple):
-    """A column of strings: the different ones in the order of their first rows, and which one each row has."""
+    """A column of strings: different ones in any order, used or not, and which one each row has."""
 
     names: list[str]
     numbers: IndexArray
@@ -40,7 +40,10 @@ class Numbering:
     def codes(self, values: AnyArray | Coded) -> IndexArray:
         """Return the number of the group of each row, with new numbers for new groups."""
         if isinstance(values, Coded):
-            return np.asarray(self._objects(values.names)[values.numbers])
+            used = _by_first_row(values.numbers, len(values.names))
+            codes = np.empty(len(values.names), dtype=np.int64)
+            codes[used] = self._objects([values.names[i] for i in used.tolist()])
+            return np.asarray(codes[values.numbers])
         if values.dtype == object:
             return self._objects(values.tolist())
         if values.dtype not in self._dtypes:
@@ -85,8 +88,16 @@ class Numbering:
         return np.array(names)
 
 
+def _by_first_row(numbers: IndexArray, size: int) -> IndexArray:
+    """Return which of the numbers 0 ... size - 1 occur, in the order of their first rows."""
+    first = np.full(size, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # the last assignment counts
+    used = np.flatnonzero(first >= 0)
+    return np.asarray(used[np.argsort(first[used])])
+
+
 def gather(
-    codes: IndexArray, n_groups: int, blocks: Iterable[tuple[AnyArray, AnyArray | None]], dim: int
+    codes: IndexArray, n_groups: int, blocks: Iterable[tuple[AnyArray | list[FloatArray], AnyArray | None]], dim: int
 ) -> tuple[FloatArray, FloatArray, IndexArray]:
     """Return points, weights and offsets of the groups; the rows of each keep their order.
 
@@ -95,7 +106,7 @@ def gather(
     codes : array of shape (n,)
         Number of the group of each row.
     n_groups : int
-    blocks : iterable of (points of shape (b, dim), weights of shape (b,) or None)
+    blocks : iterable of (points of shape (b, dim) or list of their columns, weights of shape (b,) or None)
         The rows, in order, a piece at a time; n in all.
     dim : int
     """
@@ -105,10 +116,17 @@ def gather(
     free = offsets[:-1].copy()  # where the next row of each group goes
     start = 0
     for coordinates, masses in blocks:
-        part = codes[start : start + len(coordinates)]
-        start += len(coordinates)
+        columns = coordinates if isinstance(coordinates, list) else None
+        part = codes[start : start + len(coordinates if columns is None else columns[0])]
+        start += len(part)
         places = _places(part, free)
-        points[places] = coordinates
+        if columns is None:
+            points[places] = coordinates
+        elif isinstance(places, slice):
+            for j, column in enumerate(columns):
+                points[places, j] = column
+        else:
+            points[places] = np.column_stack(columns)
         if masses is not None:
             weights[places] = masses
     return points, weights, offsets
