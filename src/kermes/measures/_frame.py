@@ -265,7 +265,7 @@ def _blocks(
                     f"{row_number(row + bad)}; drop such rows with --drop-missing (drop_missing=True), or fill them in."
                 )
             if complete is not None:
-                whole = kept.all(axis=0)
+                whole = np.asarray(kept.all(axis=0))
                 complete[row : row + len(whole)] = whole
                 points = [np.where(whole, column, 0.0) for column in points]
                 mass = np.where(whole, 1.0 if mass is None else mass, 0.0)
