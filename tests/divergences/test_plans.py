@@ -63,6 +63,16 @@ def test_marginals_of_light_atoms(cost, least):
         assert_allclose(plan.sum(axis=0), b / b.sum(), rtol=1e-12, atol=absolute)
 
 
+@pytest.mark.parametrize("p", [1, 2, 3, 40])
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_plans_do_not_depend_on_the_scale(p, scale):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(7, 2)), rng.normal(size=(6, 2))
+    near, far = (Measures.from_samples([factor * x, factor * y]) for factor in (1.0, scale))
+    W = divergences.Wasserstein(p)
+    assert_allclose(W.plan(far[0], far[1]), W.plan(near[0], near[1]), atol=1e-12)
+
+
 def test_plan_under_a_matrix_numbers_the_bins():
     H = [[0.0, 0.5, 0.5], [0.25, 0.0, 0.75]]
     X = Measures.from_histograms(H, [3.0, 1.0, 2.0])

@@ -88,3 +88,12 @@ def test_translates_on_a_grid_get_the_same_plan():
         X = Measures.from_samples([cloud + shift for shift in shifts])
         F = LinearTransportFeatures(n_reference=7, random_state=seed).fit_transform(X)
         assert_allclose(cdist(F, F), cdist(shifts, shifts), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e290])
+def test_features_scale_with_the_points(scale):
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=(n, 2)) for n in (5, 8)]
+    near, far = (Measures.from_samples([by * x for x in points]) for by in (1.0, scale))
+    wanted, found = (LinearTransportFeatures(reference=X[[0]]).fit_transform(X) for X in (near, far))
+    assert_allclose(found, scale * wanted, rtol=1e-9, atol=1e-12 * scale)

@@ -158,3 +158,16 @@ def test_other_dimension_is_refused(clouds):
         UnsuitableDataError, match="`X` has points of dimension 3, the training measures of dimension 2"
     ):
         SlicedFeatures(3, 3).fit(clouds(5, 2)).transform(clouds(5, 3))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e290])
+def test_features_and_error_bounds_at_any_scale(scale):
+    """Each measure in units of its own; squares of what is left out vanished, and with them the bounds."""
+    rng = np.random.default_rng(0)
+    points = [rng.normal(size=(n, 2)) for n in (5, 8)]
+    near, far = (Measures.from_samples([by * points[0], points[1]]) for by in (1.0, scale))
+    for features in (SlicedFeatures(4, n_quantiles=3), QuantileFeatures(3)):
+        features.fit(near)
+        assert_allclose(features.transform(far)[0], scale * features.transform(near)[0], rtol=1e-12)
+        assert_allclose(features.transform(far)[1], features.transform(near)[1])
+        assert_allclose(features.error_bounds(far), features.error_bounds(near) * [scale, 1.0])

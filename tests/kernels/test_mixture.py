@@ -189,3 +189,16 @@ def test_transformer_refuses_other_kernels(problem):
     X, _ = problem
     with pytest.raises(InvalidParameterError, match="KernelFeatures"):
         MixtureFeatures(kernels.IGV(1.0)).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-140, 1e140, 1e170])
+def test_widths_follow_the_scale_of_the_points(scale):
+    points = np.random.default_rng(0).normal(size=(4, 6, 2))
+    near = Bumps.random(Measures.from_samples(points), n=5)
+    if 1e-150 < scale < 1e150:
+        far = Bumps.random(Measures.from_samples(scale * points), n=5)
+        assert_allclose(far.width, scale * near.width)
+        assert_allclose(far.height, near.height)
+    else:
+        with pytest.raises(InvalidParameterError, match="scale the points"):
+            Bumps.random(Measures.from_samples(scale * points), n=5)

@@ -92,9 +92,20 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     from ..core.transport.quantiles import cell_means
 
     means, rest = np.empty((len(X), len(directions), len(levels))), np.empty(len(X))
+    projected, exponents = directions @ X.points.T, _exponents(X)
+    if exponents.any():
+        projected = np.ldexp(projected, -exponents[ragged.owners(X.offsets)])
     # A fresh copy of the weights and offsets: cores are compiled for writable arrays only.
-    cell_means(directions @ X.points.T, np.array(X.weights), np.array(X.offsets), levels, means, rest)
-    return means, np.sqrt(rest)
+    cell_means(projected, np.array(X.weights), np.array(X.offsets), levels, means, rest)
+    if exponents.any():
+        means = np.ldexp(means, exponents[:, None, None])
+    return means, np.ldexp(np.sqrt(rest), exponents)
+
+
+def _exponents(X: Measures) -> IndexArray:
+    """Return the power of 2 of a unit for each measure, in which squares are numbers; 0 where they are anyway."""
+    largest = np.maximum.reduceat(np.abs(X.points).max(axis=1), X.offsets[:-1])
+    return np.where((largest > 1e-100) & (largest < 1e100), 0, np.frexp(largest)[1])
 
 
 def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> FloatArray:

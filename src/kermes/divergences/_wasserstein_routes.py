@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._scales import unit_of
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
@@ -143,7 +144,9 @@ class NetworkSimplex(Exact):
         return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
 
     def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
-        return _plans.transport(a.weights, b.weights, self._costs(a.ids, b.ids)).plan
+        costs = self.cost.pick(points, a.ids, b.ids)
+        # In units of the largest cost powers neither vanish nor overflow, and plans are the same.
+        return _plans.transport(a.weights, b.weights, (costs / unit_of(costs)) ** self.p).plan
 
     def work(self, X: Measures, Y: Measures) -> float:
         """About n^2.5 operations, after some fixed ones."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._checks import integer, positive
+from .._scales import unit_of
 from .._typing import ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..ground import Gaussian
@@ -230,7 +231,9 @@ class Bumps:
         atoms = np.clip(atoms, measures.offsets[drawn], measures.offsets[drawn + 1] - 1)  # rounding
         centres = measures.points[atoms]
         if width is None:
-            spread = float(np.sqrt(((centres - centres.mean(axis=0)) ** 2).sum(axis=1).mean()))
+            centred = centres - centres.mean(axis=0)
+            size = unit_of(centred)
+            spread = size * float(np.sqrt(((centred / size) ** 2).sum(axis=1).mean()))
             width = spread / 4 if spread > 0 else 1.0
         if height is None:
             unit = cls(centres, width)
