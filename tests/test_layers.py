@@ -51,7 +51,7 @@ EDGES = {
     "core": set(),
     "datasets": {"_foreign", "core", "measures"},  # core: offsets of packed cells
     "definiteness": {"_linalg", "core"},
-    "divergences": {"_frozen", "core", "ground", "measures"},
+    "divergences": {"_frozen", "_scales", "core", "ground", "measures"},  # plans in units of the largest cost
     "engine": {"_atomic", "_dry_run", "_linalg", "_quantities", "core", "divergences", "measures"},
     "estimators": {
         "_estimator",
@@ -83,7 +83,7 @@ EDGES = {
         "inference",
         "measures",
     },
-    "kernels": {"_frozen", "core", "divergences", "engine", "ground", "measures"},
+    "kernels": {"_frozen", "_scales", "core", "divergences", "engine", "ground", "measures"},
     "measures": {"_atomic", "_foreign", "_linalg", "core"},  # k-means keeps BLAS to one thread
     "optimization": {"_linalg", "_scales", "divergences", "engine", "estimators", "ground", "kernels", "measures"},
     "plot": {"clustering", "core", "definiteness", "estimators", "ground", "inspection", "measures"},

@@ -187,7 +187,8 @@ def default_kernel(X: Measures) -> Exponential:
     """Return the squared-exponential kernel of the sliced Wasserstein distance, at the median distance in X.
 
     The kernel is positive definite. The median is over distinct positive distances, so that repeating a sample does
-    not change the kernel; 1 if all measures are equal.
+    not change the kernel; 1 if all measures are equal. Bounds are around it, so that units of the points do not matter.
     """
     divergence = default_divergence()
-    return Exponential(divergence, length_scale=median_distance(np.unique(pairwise(X, divergence=divergence))))
+    median = median_distance(np.unique(pairwise(X, divergence=divergence)))
+    return Exponential(divergence, length_scale=median, length_scale_bounds=(1e-5 * median, 1e5 * median))
