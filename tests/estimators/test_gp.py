@@ -295,7 +295,8 @@ def test_one_distance_matrix_per_fit(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-140, 1e-9, 1e9, 1e140])
 def test_the_default_kernel_does_not_depend_on_the_units_of_the_points(scale):
     rng = np.random.default_rng(0)
-    points, y = rng.normal(size=(8, 5, 2)), rng.normal(size=8)
+    points = rng.normal(size=(20, 5, 2))
+    y = points[:, :, 0].mean(axis=1) + 0.1 * rng.normal(size=20)
     near, far = (Measures.from_samples(factor * points) for factor in (1.0, scale))
     wanted, found = (MeasureGPRegressor().fit(X, y) for X in (near, far))
     assert_allclose(found.predict(far), wanted.predict(near), rtol=1e-4)
