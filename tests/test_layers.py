@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1] / "src" / "kermes"
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 #: Small things that every package may use.
-LEAVES = {"exceptions", "_names", "_typing", "_checks"}
+LEAVES = {"exceptions", "_names", "_typing", "_checks", "_quantities"}
 #: What each package uses beyond the leaves and itself. The command line and the papers take public names of all.
 EDGES = {
     "_atomic": {"_dry_run"},
@@ -32,7 +32,6 @@ EDGES = {
         "_atomic",
         "_estimator",
         "_linalg",
-        "_quantities",
         "_scales",
         "clustering",
         "core",
@@ -52,7 +51,7 @@ EDGES = {
     "datasets": {"_foreign", "core", "measures"},  # core: offsets of packed cells
     "definiteness": {"_linalg", "core"},
     "divergences": {"_frozen", "_scales", "core", "ground", "measures"},  # plans in units of the largest cost
-    "engine": {"_atomic", "_dry_run", "_linalg", "_quantities", "core", "divergences", "measures"},
+    "engine": {"_atomic", "_dry_run", "_linalg", "core", "divergences", "measures"},
     "estimators": {
         "_estimator",
         "_linalg",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,14 @@ def missing(package: str, extra: str, purpose: str) -> MissingDependencyError:
     return MissingDependencyError(
         f"{purpose} needs the package {package}, which is not installed. Install it with: pip install 'kermes[{extra}]'"
     )
+
+
+def needed(module: str, extra: str, purpose: str, package: str | None = None) -> Any:
+    """Return an optional module, or raise the error of a package that is missing."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing(package or module.partition(".")[0], extra, purpose) from None
 
 
 def _range(low: float, high: float, open_low: bool) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import missing
+from ._checks import needed
 from ._typing import AnyArray
 from .exceptions import InvalidFileError, KermesError, UnsuitableDataError
 
@@ -130,10 +130,7 @@ class _Limited(RawIOBase):
 
 
 def _zstandard(path: str | PathLike[str]) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise missing("pyarrow", "io", "Reading files compressed by Zstandard") from None
+    pa = needed("pyarrow", "io", "Reading files compressed by Zstandard")
     return pa.input_stream(os.fspath(path), compression="zstd")
 
 

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 from ._atomic import whole
-from ._checks import missing
+from ._checks import needed
 from ._foreign import check_arrays, decoding, read_zip
 from ._model_checks import check_description, fault
 from ._model_types import current_name, is_listed, stable_name
@@ -148,11 +148,7 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
 
 def require() -> Any:
     """Return skops, or raise the error of a missing one: now, before the work whose result is to be saved."""
-    try:
-        import skops.io
-    except ImportError:
-        raise missing("skops", "persist", "Saving and loading models") from None
-    return skops.io
+    return needed("skops.io", "persist", "Saving and loading models")
 
 
 def _refusal(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Durations and amounts of memory: read from what people write, and written as people read them."""
+"""Durations, amounts of memory and counts: read from what people write, and written as people read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ._checks import positive
 from .exceptions import InvalidParameterError
 
-__all__ = ["as_bytes", "as_seconds", "duration", "size"]
+__all__ = ["as_bytes", "as_seconds", "counted", "duration", "shortened", "size"]
 
 _TIMES = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
 _TIME = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
@@ -58,3 +58,13 @@ def size(n_bytes: float) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:,.1f} {name}"
     return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} kB"
+
+
+def counted(n: int, one: str, more: str | None = None) -> str:
+    """Return "1 class", "2 classes"; ``more`` is the plural if it is an irregular one."""
+    return f"{n} {one if n == 1 else more or (f'{one}es' if one.endswith('s') else f'{one}s')}"
+
+
+def shortened(string: str, most: int) -> str:
+    """Return a string, or its beginning if it is longer than so many characters."""
+    return string if len(string) <= most else string[: most - 3] + "..."

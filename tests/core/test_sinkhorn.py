@@ -21,7 +21,7 @@ IMAGES[2, 1, 0], IMAGES[2, 3, 2] = 0.3, 0.7
 IMAGES /= IMAGES.sum(axis=(1, 2), keepdims=True)
 POINTS = np.indices((4, 4)).reshape(2, -1).T.astype(float)
 COST = ((POINTS[:, None] - POINTS[None]) ** 2).sum(axis=-1)
-OWNER, IDS = np.nonzero(IMAGES.reshape(3, -1))
+OWNER, IDS = map(np.ascontiguousarray, np.nonzero(IMAGES.reshape(3, -1)))  # as the routes pass them
 WEIGHTS = IMAGES.reshape(3, -1)[OWNER, IDS]
 OFFSETS = np.concatenate([[0], np.cumsum(np.bincount(OWNER))]).astype(np.int64)
 ROWS, COLS = np.array([0, 1]), np.array([1, 2])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import Name, as_json, command, output, plans, reads, seed_option
+from ._options import as_json, command, divergence_option, output, plans, reads, seed_option
 from ._output import ROWS, print_json, print_table, refuse_ending, refuse_name, say, show, write_rows
 from ._reading import Reading
 
@@ -19,7 +19,7 @@ from ._reading import Reading
 )
 @plans
 @reads()
-@click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
+@divergence_option
 @click.option("-n", "--clusters", type=click.IntRange(1), default=2, show_default=True, help="Number of clusters.")
 @click.option("--method", type=click.Choice(["hierarchical", "k-medoids"]), default="hierarchical", show_default=True)
 @click.option("--linkage", default="average", show_default=True, help="Hierarchical: distance between clusters.")

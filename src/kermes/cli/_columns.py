@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ._hints import say_hints
 from ._options import Renamed
 from ._reading import Reading
 
@@ -54,12 +55,21 @@ def read_with(reading: Reading, path: Path, **columns: tuple[str, ...]) -> Any:
     return found
 
 
-def column_of(data: Any, name: str | None) -> Any:
-    """Return a column of the measures, or None if none was named."""
-    return None if name is None else data.metadata[name]
+def read_groups(
+    reading: Reading, path: Path, numbers: bool = False, **columns: str | None
+) -> tuple[Any, dict[str, Any]]:
+    """Read measures with labels, which name groups unless they are ``numbers``, and the columns that options name."""
+    asked = {option: (name,) for option, name in columns.items() if name is not None}
+    found = read_with(reading, path, **asked)
+    if found.labels is None:
+        raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
+    if not numbers:
+        _require_groups(found.labels, reading.label or "label")
+    say_hints(found, reading)
+    return found, {option: None if name is None else found.metadata[name] for option, name in columns.items()}
 
 
-def require_groups(labels: Any, name: str) -> None:
+def _require_groups(labels: Any, name: str) -> None:
     """Refuse labels that make no groups of two measures or more."""
     groups, sizes = np.unique(labels, return_counts=True)
     if len(groups) < 2:

@@ -8,11 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
+from .._quantities import counted
 from .._scales import median_distance
 from ._candidates import with_length_scale
 from ._hints import STANDARDIZE, unequal
 from ._options import Name, as_json, command, plans, reads, seed_option
-from ._output import counted, number, print_facts, print_json, print_table, show
+from ._output import number, print_facts, print_json, print_table, show
 from ._reading import Reading
 
 
@@ -84,7 +85,7 @@ def _labels(labels: Any) -> str | None:
         return f"numbers, {_range(labels)}"
     classes, counts = np.unique(labels, return_counts=True)
     shown = ", ".join(f"{name!s} {count}" for name, count in list(zip(classes, counts, strict=True))[:10])
-    return f"{counted(len(classes), 'class', 'classes')}: {shown}{' ...' if len(classes) > 10 else ''}"
+    return f"{counted(len(classes), 'class')}: {shown}{' ...' if len(classes) > 10 else ''}"
 
 
 def _judge(X: Any, labels: Any, name: str) -> dict[str, Any]:

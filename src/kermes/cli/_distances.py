@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidParameterError
-from ._options import Name, as_json, command, output, plans, reads
+from ._options import as_json, command, divergence_option, kernel_option, output, plans, reads
 from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
 from ._reading import Reading
 
@@ -24,7 +24,7 @@ LARGEST = 5000
 )
 @plans
 @reads(labels=False)
-@click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
+@divergence_option
 @click.option("--squared", is_flag=True, help="Squared distances.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
 @click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
@@ -82,7 +82,7 @@ def distances(
 )
 @plans
 @reads(labels=False)
-@click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
+@kernel_option
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")
 @output("Where to: .npy, .npz, .csv or .zarr.", unwritten="k.npy")
 @as_json
@@ -135,14 +135,11 @@ def _spread(D: Any) -> dict[str, float]:
 
 
 def _client(address: str) -> Any:
-    from .._checks import missing
+    from .._checks import needed
 
+    distributed = needed("distributed", "distributed", "A Dask scheduler")
     try:
-        from distributed import Client
-    except ImportError:
-        raise missing("distributed", "distributed", "A Dask scheduler") from None
-    try:
-        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+        return distributed.Client(address, timeout=10)
     except (ValueError, TypeError) as error:
         raise InvalidParameterError(
             f"`scheduler` (--scheduler) must be an address such as tcp://host:8786; got {address!r} ({error})."

@@ -9,9 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ..exceptions import InvalidParameterError
-from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
-from ._hints import say_hints, standardized
+from ._columns import assigned_option, blocks_option, read_groups
+from ._hints import standardized
 from ._options import as_json, command, output, plans, reads, seed_option
 from ._output import number, print_json, print_table, refuse_ending, say, show
 from ._reading import Reading
@@ -52,14 +51,8 @@ def explain(
     from .._dry_run import stop_if_dry
 
     refuse_ending(output, (".png", ".pdf", ".svg"))
-    asked = {"blocks": blocks, "units": units}
-    found = read_with(reading, data, **{option: (name,) for option, name in asked.items() if name is not None})
-    if found.labels is None:
-        raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
-    require_groups(found.labels, reading.label or "label")
-    say_hints(found, reading)
+    found, columns = read_groups(reading, data, blocks=blocks, units=units)
     stop_if_dry()
-    columns = {option: column_of(found, name) for option, name in asked.items()}
     results = _differences(found, standardized(found, reading), columns, permutations, seed)
     names = found.columns or tuple(f"coordinate {j}" for j in range(found.measures.dim))
     facts = _facts(results, names)
@@ -168,14 +161,10 @@ def conclusion(fact: dict[str, Any]) -> str:
 
 def _draw(results: list[Any], titles: list[str], names: tuple[str, ...], path: Path) -> None:
     """Draw a panel for each comparison."""
-    from .._checks import missing
-
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing("matplotlib", "plot", "A picture") from None
-
     from .._atomic import whole
+    from .._checks import needed
+
+    Figure = needed("matplotlib.figure", "plot", "A picture").Figure
     from ..plot import DifferenceDisplay
 
     cols = min(3, len(results))

@@ -10,11 +10,12 @@ from typing import Any
 import click
 import numpy as np
 
+from .._quantities import counted
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._columns import read_with, units_of, units_option
 from ._hints import say_hints, standardized
-from ._options import Name, as_json, command, output, plans, reads, seed_option, task_option
-from ._output import counted, print_json, show
+from ._options import as_json, command, kernel_option, output, plans, reads, seed_option, task_option
+from ._output import print_json, show
 from ._reading import Reading
 
 
@@ -25,7 +26,7 @@ from ._reading import Reading
 )
 @plans
 @reads()
-@click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
+@kernel_option
 @task_option
 @click.option(
     "--learner",
@@ -100,7 +101,7 @@ def fit(
     tried = f", each time the best of {settings} settings" if settings > 1 else ""
     if len(scores):
         judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
-        judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'unit', 'units')}"
+        judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'unit')}"
         show(f"{judged}{tried}{_baseline(labels, task)}")
     else:
         show("Too few measures for a score by nested cross-validation.")
@@ -169,7 +170,7 @@ def labels_of(data: Any, task: str) -> tuple[Any, str]:
 def _described(labels: Any, task: str) -> str:
     if task == "regression":
         return f"regression of numbers from {labels.min():g} to {labels.max():g}"
-    return f"classification into {counted(len(np.unique(labels)), 'class', 'classes')}"
+    return f"classification into {counted(len(np.unique(labels)), 'class')}"
 
 
 def _baseline(labels: Any, task: str) -> str:

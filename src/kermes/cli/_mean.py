@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ._hints import say_hints
-from ._options import Name, Renamed, as_json, command, output, plans, reads, seed_option
+from ._options import Renamed, as_json, command, divergence_option, output, plans, reads, seed_option
 from ._output import print_json, refuse_ending, refuse_name, say, write_rows
 from ._reading import Reading
 
@@ -23,7 +23,7 @@ ENDINGS = (".npz", ".csv", ".parquet")
 )
 @plans
 @reads()
-@click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
+@divergence_option
 @click.option(
     *("--mean-atoms", "--n-atoms"),
     cls=Renamed,

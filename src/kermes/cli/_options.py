@@ -274,6 +274,12 @@ html_option = functools.partial(
 task_option = click.option(
     "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
 )
+divergence_option = click.option(
+    "-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance."
+)
+kernel_option = click.option(
+    "-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel."
+)
 SEED = click.IntRange(0, 2**32 - 1)  # what NumPy's older generator takes
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 seed_option = click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of all draws.")

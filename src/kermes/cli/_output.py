@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from .._atomic import require_writable, whole
-from .._checks import missing
+from .._checks import needed
 from ..exceptions import InvalidParameterError
 
 MATRICES = (".npy", ".npz", ".csv", ".zarr")
@@ -227,11 +227,6 @@ def number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
-def counted(n: int, one: str, more: str) -> str:
-    """Return "1 class", "2 classes"."""
-    return f"{n} {one if n == 1 else more}"
-
-
 def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     """Write columns of equal length as CSV or Parquet, or print them as CSV."""
     from ..files._tables import write_columns, write_csv
@@ -278,10 +273,7 @@ def _create_keys(group: Any, keys: Any) -> None:
 
 
 def _open_group(path: Path, mode: Any, attributes: dict[str, Any] | None) -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise missing("zarr", "distributed", "Writing .zarr") from None
+    zarr = needed("zarr", "distributed", "Writing .zarr")
     # A string with "::" would be an address.
     return zarr.open_group(zarr.storage.LocalStore(path), mode=mode, attributes=attributes)
 

@@ -8,10 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from ..exceptions import InvalidParameterError
-from ._columns import assigned_option, blocks_option, column_of, read_with, require_groups
-from ._hints import say_hints, standardized
-from ._options import Name, as_json, command, plans, reads, seed_option
+from ._columns import assigned_option, blocks_option, read_groups
+from ._hints import standardized
+from ._options import as_json, command, divergence_option, plans, reads, seed_option
 from ._output import number, print_json, print_table, show
 from ._reading import Reading
 
@@ -29,7 +28,7 @@ LEVEL = 0.05
 @reads(groups=True)
 @blocks_option
 @assigned_option
-@click.option("-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance.")
+@divergence_option
 @click.option("--permutations", type=click.IntRange(1), default=9999, show_default=True, help="All, if they are fewer.")
 @click.option("--trend", is_flag=True, help="The label is a number (age, dose): test whether measures move with it.")
 @click.option("--pairwise", is_flag=True, help="Also every pair of groups, with Holm's correction.")
@@ -58,19 +57,12 @@ def test_groups(
 
     if trend and pairwise:
         raise click.UsageError("--trend has no groups for --pairwise.")
-    asked = {"blocks": blocks, "units": units}
-    found = read_with(reading, data, **{option: (name,) for option, name in asked.items() if name is not None})
-    if found.labels is None:
-        raise InvalidParameterError("`label` (--label) must name the groups; for files of images also --labels FILE.")
-    if not trend:
-        require_groups(found.labels, reading.label or "label")
-    say_hints(found, reading)
+    found, held = read_groups(reading, data, numbers=trend, blocks=blocks, units=units)
     found = standardized(found, reading).scale_data(found)
     D = distances(found.measures, divergence=naming.divergence(divergence))
     given: dict[str, Any] = {
         "divergence": "precomputed",
-        "blocks": column_of(found, blocks),
-        "units": column_of(found, units),
+        **held,
         "n_permutations": permutations,
         "random_state": seed,
     }

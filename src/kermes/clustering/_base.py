@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from .._checks import as_distances
@@ -15,6 +15,14 @@ from ..engine import pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._labels import number_of_clusters
+
+
+class CentresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """Clusters around centres: what is nearest to one belongs to it. ``transform`` returns the distances to all."""
+
+    def predict(self, X: Any) -> IndexArray:
+        """Return the cluster of the nearest centre."""
+        return np.asarray(self.transform(X).argmin(axis=1))
 
 
 class MeasureClustering(ClusterMixin, MeasureEstimator):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +21,7 @@ from ..exceptions import ConvergenceWarning, DegenerateDataWarning
 from ..inference import barycenter
 from ..inference._barycenter import objective_power
 from ..measures import Measures
+from ._base import CentresMixin
 from ._labels import number_by_size, number_of_clusters
 
 
@@ -35,7 +36,7 @@ class _Clusters(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeasureEstimator):
+class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
     r"""Partition measures into k clusters around their barycentres.
 
     .. math:: \min_{\nu_1, \dots, \nu_k} \sum_i \min_j d(\mu_i, \nu_j)^q
@@ -144,10 +145,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Me
         """Return the distances to the centres, (len(X), k)."""
         check_is_fitted(self)
         return self._distances(self._read_measures(X, reset=False), self.cluster_centers_)
-
-    def predict(self, X: Any) -> IndexArray:
-        """Return the cluster of the nearest centre."""
-        return np.asarray(self.transform(X).argmin(axis=1))
 
     def _run(self, X: Measures, rng: Any, max_iter: int) -> _Clusters:
         """Iterate from one start; return the clusters of the lowest sum."""

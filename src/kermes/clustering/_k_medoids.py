@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,12 +16,12 @@ from ..engine import pairwise
 from ..exceptions import ConvergenceWarning
 from ..measures import Measures
 from . import _pam
-from ._base import MeasureClustering
+from ._base import CentresMixin, MeasureClustering
 from ._labels import number_by_size
 
 
 @dataclass(eq=False, repr=False)
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureClustering):
+class KMedoids(CentresMixin, MeasureClustering):
     r"""Choose k measures, the medoids, such that the others are near to one of them.
 
     .. math:: \min_{|M| = k} \sum_i \min_{m \in M} d(\mu_i, \mu_m)
@@ -112,10 +111,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureCluster
         if not isinstance(samples, Measures):
             return samples[:, self.medoid_indices_]
         return np.asarray(pairwise(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine))
-
-    def predict(self, X: Any) -> IndexArray:
-        """Return the cluster of the nearest medoid."""
-        return np.asarray(self.transform(X).argmin(axis=1))
 
     def _start(self, D: FloatArray) -> IndexArray:
         if self.init == "build":

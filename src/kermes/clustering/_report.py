@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from .._checks import as_distances, as_labels
+from .._quantities import counted, shortened
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
 
@@ -123,15 +124,15 @@ class ClusterReport:
 
     def _title(self) -> str:
         k, c = self.table.shape
-        return f"ClusterReport: {_count(self.table.sum(), 'measure')}, {_count(k, 'cluster')}, {_count(c, 'class')}"
+        return f"ClusterReport: {counted(self.table.sum(), 'measure')}, {counted(k, 'cluster')}, {counted(c, 'class')}"
 
     def _cells(self) -> list[list[str]]:
         """Return the rows of the printed table."""
-        rows = [["cluster", "taken for", "size", *map(_short, self.classes.tolist())]]
+        rows = [["cluster", "taken for", "size", *(shortened(str(name), NAME) for name in self.classes.tolist())]]
         for name, taken, size, counts in zip(
             self.clusters.tolist(), self.assigned.tolist(), self.sizes.tolist(), self.table.tolist(), strict=True
         ):
-            rows.append([_short(name), _short(taken), str(size), *map(str, counts)])
+            rows.append([shortened(str(name), NAME), shortened(str(taken), NAME), str(size), *map(str, counts)])
         rows.append(["rate", "", f"{self.accuracy:.1%}", *(f"{rate:.1%}" for rate in self.rates.tolist())])
         return rows
 
@@ -141,7 +142,7 @@ class ClusterReport:
         p_value = f"p = {plain.p_value:.2g}" if plain.p_value > 0 else "p < 1e-300"
         silhouette = "" if self.silhouette is None else f", silhouette {self.silhouette:.3f}"
         return [
-            f"chi-square {plain.statistic:.4g}{corrected}, {_count(plain.dof, 'degree')} of freedom, {p_value}",
+            f"chi-square {plain.statistic:.4g}{corrected}, {counted(plain.dof, 'degree')} of freedom, {p_value}",
             f"adjusted Rand index {self.adjusted_rand:.3f}{silhouette}",
         ]
 
@@ -211,14 +212,4 @@ def _lines(rows: list[list[str]], fixed: int = 3) -> list[str]:
         cells = [cell.ljust(w) if j < 2 else cell.rjust(w) for j, (cell, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(cells[:shown]).rstrip())
     left = len(widths) - shown
-    return lines if not left else [*lines, f"(and {_count(left, 'class')} more)"]
-
-
-def _short(name: Any) -> str:
-    string = str(name)
-    return string if len(string) <= NAME else string[: NAME - 3] + "..."
-
-
-def _count(n: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{n} {noun if n == 1 else plural}"
+    return lines if not left else [*lines, f"(and {counted(left, 'class')} more)"]

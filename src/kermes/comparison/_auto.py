@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 from .._checks import choice
 from .._scales import median_distance
-from .._typing import FloatArray
 from ..divergences import (
     MMD,
     Divergence,
@@ -28,6 +27,7 @@ from ..engine._job import pair_work
 from ..features import ClusterShares, Codebook, MomentFeatures
 from ..ground import Gaussian, Linear
 from ..measures import Measures, as_measures
+from ..measures._thinning import draw_points
 from ._candidate import Candidate
 
 #: Pairs of points whose distances give the scale of the data.
@@ -165,15 +165,5 @@ def all_work(divergence: Divergence, X: Measures) -> float:
 def _typical_distance(X: Measures, seed: int) -> float:
     """Return the median distance of points of two measures, both drawn by weight; 1 if all points are equal."""
     rng = np.random.default_rng(seed)
-    gaps = _draw(X, rng) - _draw(X, rng)
+    gaps = draw_points(X, SAMPLE, rng) - draw_points(X, SAMPLE, rng)
     return median_distance(np.sqrt((gaps**2).sum(axis=1)))
-
-
-def _draw(X: Measures, rng: np.random.Generator) -> FloatArray:
-    """Return points of measures drawn uniformly, by their weights."""
-    measures = rng.integers(len(X), size=SAMPLE)
-    # Cumulative probabilities run through 0 .. n, one unit per measure.
-    cumulative = np.cumsum(X.probabilities)
-    atoms = np.searchsorted(cumulative, measures + rng.random(SAMPLE))
-    last = X.offsets[measures + 1] - 1
-    return np.asarray(X.points[np.clip(atoms, X.offsets[measures], last)])

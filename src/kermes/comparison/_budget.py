@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._quantities import as_seconds, duration
+from .._quantities import as_seconds
 from ..engine import Engine
 from ..measures import Measures
 from ._search import evaluate
-
-__all__ = ["Clock", "duration", "estimate", "read_budget"]
 
 
 def read_budget(budget: Any) -> float | None:

@@ -23,9 +23,7 @@ from ._covariates import with_covariates
 from ._folds import as_score, outer_folds, read_groups, read_target
 from ._result import Comparison, ComparisonInterrupted, Row
 from ._run import Run
-from ._search import (
-    preprocess,
-)
+from ._search import preprocess
 
 
 def compare(

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from .._checks import missing, row_number
+from .._checks import needed, row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
@@ -120,8 +120,4 @@ def _column(values: AnyArray, name: str) -> AnyArray:
 
 def frame_of(columns: dict[str, Any]) -> Any:
     """Return columns as a data frame."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise missing("pandas", "frames", "A comparison with covariates") from None
-    return pd.DataFrame(columns)
+    return needed("pandas", "frames", "A comparison with covariates").DataFrame(columns)

@@ -12,6 +12,7 @@ from sklearn import metrics
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from .._checks import as_labels, choice, integer
+from .._quantities import counted
 from .._typing import AnyArray, IndexArray
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
@@ -115,7 +116,8 @@ def inner_folds(y: AnyArray, task: str, cv: int, groups: AnyArray | None, seed: 
     """
     if task == "regression" and len(y) < 2:
         raise UnsuitableDataError(
-            f"a search needs 2 samples to split into folds, but a training set has {_count(len(y))}. {_OTHER_FOLDS}"
+            f"a search needs 2 samples to split into folds, but a training set has {counted(len(y), 'sample')}. "
+            f"{_OTHER_FOLDS}"
         )
     labels, counts = np.unique(y, return_counts=True)
     if task == "classification" and counts.max() < 2:
@@ -143,9 +145,12 @@ def _most_folds(y: AnyArray, task: str, groups: AnyArray | None) -> tuple[int, s
     """Return how many folds the data allow, and why not more."""
     if task == "classification":
         labels, counts = np.unique(y, return_counts=True)
-        limit, reason = int(counts.min()), f"class {labels[counts.argmin()]!s} has {_count(int(counts.min()))}"
+        limit, reason = (
+            int(counts.min()),
+            f"class {labels[counts.argmin()]!s} has {counted(int(counts.min()), 'sample')}",
+        )
     else:
-        limit, reason = len(y) // 2, f"there are {_count(len(y))}, and each fold needs 2 to test on"
+        limit, reason = len(y) // 2, f"there are {counted(len(y), 'sample')}, and each fold needs 2 to test on"
     if groups is not None and len(np.unique(groups)) < limit:
         limit = len(np.unique(groups))
         reason = f"there {'is 1 group' if limit == 1 else f'are {limit} groups'}"
@@ -168,7 +173,8 @@ def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int
             raise UnsuitableDataError(
                 f"nested cross-validation{' with 2 folds' if cv == 2 else ''} needs {needed} samples of each class, "
                 "for 2 to be left to the search when the others are tested on, but class "
-                f"{labels[counts.argmin()]!s} has {_count(rarest)}. Add samples, or leave that class out.{advice}"
+                f"{labels[counts.argmin()]!s} has {counted(rarest, 'sample')}. Add samples, or leave that class out."
+                f"{advice}"
             )
     elif limit < 2:
         raise UnsuitableDataError(
@@ -248,7 +254,3 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA answers neither yes nor no
         return True
-
-
-def _count(n: int) -> str:
-    return "1 sample" if n == 1 else f"{n} samples"

@@ -12,12 +12,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from .._checks import choice
+from .._quantities import counted, duration, shortened
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError, MissingDependencyError
 from ..measures import Measures
-from ._budget import duration
 from ._candidate import Candidate
 from ._folds import Fold
 from ._model import CandidateModel
@@ -261,10 +261,10 @@ class Comparison:
             score = "" if row.mean is None else f"{row.mean:.3f} ± {row.std:.3f}"
             message = f"{row.status}: {row.message}" if row.message else row.status
             if row.warnings:
-                message += f", {len(row.warnings)} warning{'s' if len(row.warnings) > 1 else ''}"
+                message += f", {counted(len(row.warnings), 'warning')}"
             times = [duration(s) if s else "" for s in (row.distance_seconds, row.fit_seconds)]
             rank = "" if entry["rank"] is None else str(entry["rank"])
-            body.append([rank, row.name, score, *times, row.definiteness, _short(message)])
+            body.append([rank, row.name, score, *times, row.definiteness, shortened(" ".join(message.split()), WIDTH)])
         return header, body
 
 
@@ -274,8 +274,3 @@ class ComparisonInterrupted(KeyboardInterrupt):
     def __init__(self, comparison: Comparison) -> None:
         super().__init__("the comparison was interrupted; `comparison` of this exception holds what was finished")
         self.comparison = comparison
-
-
-def _short(string: str) -> str:
-    string = " ".join(string.split())
-    return string if len(string) <= WIDTH else string[: WIDTH - 3] + "..."

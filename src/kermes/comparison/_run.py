@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .._quantities import duration
 from .._typing import AnyArray
 from ..divergences import Divergence
 from ..engine import Engine
 from ..engine._progress import Progress
 from ..measures import Measures
 from ._auto import all_work
-from ._budget import Clock, duration, estimate
+from ._budget import Clock, estimate
 from ._candidate import Candidate, Trial
 from ._folds import Fold, Score
 from ._result import Row

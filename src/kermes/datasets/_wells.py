@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._checks import missing, real
+from .._checks import needed, real
 from .._foreign import decoding, require_file
 from .._typing import FloatArray
 from ..exceptions import InvalidFileError
@@ -59,10 +59,7 @@ def load_wells(
 
 def _cells(path: Path, columns: Sequence[str]) -> FloatArray:
     """Return the cells of a file in some of its channels. ``kermes.files`` reads the FCS files of users."""
-    try:
-        import flowio
-    except ImportError:
-        raise missing("flowio", "data", "Reading FCS files") from None
+    flowio = needed("flowio", "data", "Reading FCS files")
     require_file(path)
     with decoding(path, "an FCS file"), open(path, "rb") as file:
         flow = flowio.FlowData(file)

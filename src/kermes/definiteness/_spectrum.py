@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._linalg import eigvalsh
+from .._quantities import counted
 from .._typing import ArrayLike, FloatArray
 from ..core.eigenvalues import negative_mass, rounding
 from ..exceptions import InvalidParameterError
@@ -61,7 +62,7 @@ class Spectrum:
     def __repr__(self) -> str:
         n = len(self.eigenvalues)
         return (
-            f"Spectrum({self.verdict}: {n} eigenvalue{'s' if n > 1 else ''} in [{self.min:.3g}, {self.max:.3g}], "
+            f"Spectrum({self.verdict}: {counted(n, 'eigenvalue')} in [{self.min:.3g}, {self.max:.3g}], "
             f"negative mass {self.negative_mass:.2%}, condition {self.condition:.2g})"
         )
 

@@ -189,6 +189,21 @@ def core_atoms(X: Measures) -> Atoms:
     return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets), ids)
 
 
+def n_prepared(X: Measures, Y: Measures) -> int:
+    """Return the number of measures that are prepared."""
+    return len(X) + (0 if X is Y else len(Y))
+
+
+def n_points(X: Measures, Y: Measures) -> int:
+    """Return the number of atoms of these measures."""
+    return len(X.points) + (0 if X is Y else len(Y.points))
+
+
+def pooled_points(X: Measures, Y: Measures) -> FloatArray:
+    """Return the points of both collections."""
+    return X.points if X is Y else np.concatenate([X.points, Y.points])
+
+
 def pair_sums(a: FloatArray, b: FloatArray, rows: IndexArray, cols: IndexArray) -> FloatArray:
     """Return a[i] + b[j] for i in rows and j in cols."""
     return np.asarray(a[rows][:, None] + b[cols][None])
@@ -212,3 +227,10 @@ def underflow_of_squares(
     status = np.zeros(values.shape, dtype=np.uint8)
     status[i, j] = np.where(differ(i, j), FAILED, OK)
     return status
+
+
+def filled(core: Callable[..., None], A: Any, rows: IndexArray, B: Any, cols: IndexArray, *options: Any) -> FloatArray:
+    """Return what a tile core writes for the pairs of ``rows`` of A and ``cols`` of B."""
+    out = empty_tile(rows, cols)
+    core(A, rows, B, cols, *options, out)
+    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._typing import IndexArray
 from ..ground import Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
 from ._atoms import FactorsRoute, KernelSource
-from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._base import Claims, Divergence, Route, Tile, filled, n_prepared
 from ._features import PREPARED_BYTES, Coordinates, exact_features
 from ._thin import Prepared, ScaledMoments, bhattacharyya_row, moments_tile
 
@@ -49,9 +50,7 @@ class AtomsRoute(FactorsRoute):
         """Return d^2."""
         from ..core import bhattacharyya as core
 
-        out = empty_tile(rows, cols)
-        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
-        return Tile(out)
+        return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Operations of the elimination, and one kernel value for each pair of atoms."""
@@ -130,7 +129,6 @@ class Bhattacharyya(Divergence):
         if isinstance(self.ground, Linear):
             return MomentsRoute(Coordinates(X.dim), self.eta)
         atoms = AtomsRoute(KernelSource.of(self.ground, X, Y), self.eta)
-        n = len(X) if X is Y else len(X) + len(Y)
-        features = exact_features(self.ground, X.dim, np.sqrt(PREPARED_BYTES / 8 / n))
+        features = exact_features(self.ground, X.dim, np.sqrt(PREPARED_BYTES / 8 / n_prepared(X, Y)))
         moments = None if features is None else MomentsRoute(features, self.eta)
         return atoms if moments is None or moments.work(X, Y) > atoms.work(X, Y) else moments

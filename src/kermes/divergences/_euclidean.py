@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .._typing import FloatArray, IndexArray
 from ..core.ragged import Rows
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile, empty_tile
+from ._base import Claims, Divergence, Route, Tile, filled
 from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
 #: Entries of a dense difference that cost as much as one step of a merge of sorted lists.
@@ -41,9 +41,7 @@ class _Sparse(Route):
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core import vectors
 
-        out = empty_tile(rows, cols)
-        vectors.sparse_tile(A, rows, B, cols, triangle, out)
-        return Tile(out)
+        return Tile(filled(vectors.sparse_tile, A, rows, B, cols, triangle))
 
 
 @dataclass(frozen=True)

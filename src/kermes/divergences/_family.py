@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._checks import integer, positive, real
 from .._frozen import Frozen
+from .._quantities import counted
 from .._typing import FloatArray, IndexArray
 from ..core.status import OK, UNCONVERGED
 from ..exceptions import InvalidParameterError, UnsuitableDataError
@@ -234,7 +235,7 @@ class _OnGrid(JensenRoute):
         if not (missing | rough).any():
             return
         i = int(np.argmax(missing | rough))
-        atoms = "1 atom" if X.sizes[i] == 1 else f"{X.sizes[i]} atoms"
+        atoms = counted(X.sizes[i], "atom")
         if missing[i]:
             raise UnsuitableDataError(
                 f"measure {X.rows[i]} ({atoms}) has no density in the family, as few atoms often have none, or one too "

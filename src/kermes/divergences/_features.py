@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, Polynomial
 from ..measures import Measures
-from ._base import batches
+from ._base import batches, pooled_points
 
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
@@ -190,11 +190,6 @@ def explicit_features(
     while largest >= 1 and 8 * entries(int(largest)) > PREPARED_BYTES:
         largest *= 0.9
     return feature_map(ground, pooled_points(X, Y), tolerance, int(largest))
-
-
-def pooled_points(X: Measures, Y: Measures) -> FloatArray:
-    """Return the points of both collections."""
-    return X.points if X is Y else np.concatenate([X.points, Y.points])
 
 
 def smallest_scale(ground: PointKernel, X: Measures, Y: Measures) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, Tile, empty_tile
+from ._base import Claims, Tile, filled
 from ._features import Coordinates, centred_features, moments
 from ._jensen import Jensen, JensenRoute
 
@@ -81,9 +81,7 @@ class _ByAxis(JensenRoute):
     def tile(self, A: Marginals, B: Marginals, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core.moments import log_variance_gaps
 
-        out = empty_tile(rows, cols)
-        log_variance_gaps(A, rows, B, cols, triangle, out)
-        return Tile(self.beta * out)
+        return Tile(self.beta * filled(log_variance_gaps, A, rows, B, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A logarithm per axis."""
@@ -112,9 +110,8 @@ class _Full(JensenRoute):
     def mean_values(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         from ..core.moments import half_log_det_means
 
-        out = empty_tile(rows, cols)
-        half_log_det_means(A, rows, B, cols, triangle, np.zeros(out.shape, dtype=bool), out)
-        return self._entropies(out, A.means.shape[1])
+        none = np.zeros((len(rows), len(cols)), dtype=bool)
+        return self._entropies(filled(half_log_det_means, A, rows, B, cols, triangle, none), A.means.shape[1])
 
     def rounding(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray) -> float:
         """1e-15 over the determinant of the correlations, at least SINGULAR."""

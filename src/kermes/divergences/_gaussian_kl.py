@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures, as_measures
 from ._atoms import KernelSource, centred_atoms, undetermined
-from ._base import Claims, Divergence, Route, Tile, batches, empty_tile, pair_sums, require_same_dim
+from ._base import Claims, Divergence, Route, Tile, batches, filled, n_prepared, pair_sums, require_same_dim
 from ._features import Coordinates, Features, explicit_features
 from ._thin import Prepared, Thin, kl_row, moments_rounding, moments_tile, thin_moments, thin_tile
 
@@ -118,9 +119,7 @@ class AtomsRoute(Route):
         """Return the symmetrised divergence."""
         from ..core import gaussian_kl as core
 
-        out = empty_tile(rows, cols)
-        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
-        return Tile(out)
+        return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))
 
     def rounding(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray) -> FloatArray:
         """A part of the kernel values in units of the ridge."""
@@ -233,7 +232,7 @@ class GaussianKL(Divergence):
     def route(self, X: Measures, Y: Measures) -> Route:
         """Take explicit features, or the atoms if there would be too many."""
         scale = max(float(self.ground.diagonal(X.points).max()), float(self.ground.diagonal(Y.points).max()))
-        n = len(X) if X is Y else len(X) + len(Y)
+        n = n_prepared(X, Y)
         m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
         largest = np.sqrt(2.0 * m**3 + 20.0 * m**2)  # r^2 operations against 2 m^3, and m^2 kernel values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,8 @@ from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import FactorsRoute, KernelSource, kernel_table
-from ._base import Claims, empty_tile
-from ._features import Coordinates, Features, exact_features, feature_map, pooled_points
+from ._base import Claims, empty_tile, filled, n_prepared, pooled_points
+from ._features import Coordinates, Features, exact_features, feature_map
 from ._jensen import Jensen, JensenRoute
 from ._thin import STEEP, Prepared, ScaledMoments, Thin, half_log_det_row, moments_tile, thin_tile
 
@@ -87,9 +88,7 @@ class AtomsRoute(FactorsRoute, JensenRoute):
         """Return h of the means."""
         from ..core import generalized_variance as core
 
-        out = empty_tile(rows, cols)
-        core.atoms_tile(self.source.core, A, rows, B, cols, triangle, out)
-        return out
+        return filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """The rest of the factor of the pooled atoms."""
@@ -198,7 +197,7 @@ class GeneralizedVariance(Jensen):
         if isinstance(self.ground, Linear):
             return self._linear_route(X, Y)
         atoms = self._atoms_route(X, Y, None)
-        features = exact_features(self.ground, X.dim, np.sqrt(MOMENT_BYTES / 8 / _count(X, Y)))
+        features = exact_features(self.ground, X.dim, np.sqrt(MOMENT_BYTES / 8 / n_prepared(X, Y)))
         moments = None if features is None else MomentsRoute(features, self.eta)
         if moments is not None and moments.work(X, Y) <= _pair_work(atoms, X, Y):
             return moments
@@ -234,7 +233,7 @@ class GeneralizedVariance(Jensen):
         # Looking for features costs as much as a few pairs per measure: not worth it for a handful of measures.
         if _columns(X, Y) < FEWEST:
             return None
-        largest = min((3 * _pair_work(atoms, X, Y) / FACTOR) ** (1 / 3), np.sqrt(MOMENT_BYTES / 8 / _count(X, Y)))
+        largest = min((3 * _pair_work(atoms, X, Y) / FACTOR) ** (1 / 3), np.sqrt(MOMENT_BYTES / 8 / n_prepared(X, Y)))
         points = pooled_points(X, Y) if atoms.source.table is None else atoms.source.table.points
         # A log-determinant changes by less than trace(remainder) / eta.
         features = feature_map(self.ground, points, LOW_RANK_ERROR * self.eta, int(largest))
@@ -263,11 +262,6 @@ def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
 def _side(X: Measures, Y: Measures) -> float:
     """Return the number of atoms of a typical measure."""
     return float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
-
-
-def _count(X: Measures, Y: Measures) -> int:
-    """Return the number of measures that are prepared."""
-    return len(X) if X is Y else len(X) + len(Y)
 
 
 def _columns(X: Measures, Y: Measures) -> float:

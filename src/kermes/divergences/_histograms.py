@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
-from ._base import Tile, empty_tile
+from ._base import Tile, empty_tile, filled
 from ._jensen import JensenRoute
 from ._support import CommonSupport, common_support, dense_rows, require_one_support, sparse_rows
 
@@ -93,9 +93,8 @@ class Sparse(Dense):
         """Return J."""
         from ..core import jensen_shannon
 
-        out = empty_tile(rows, cols)
-        jensen_shannon.sparse_tile(A.layout, rows, B.layout, cols, len(self.common.points), triangle, out)
-        return Tile(out)
+        size = len(self.common.points)
+        return Tile(filled(jensen_shannon.sparse_tile, A.layout, rows, B.layout, cols, size, triangle))
 
 
 def histogram_route(X: Measures, Y: Measures, dense_factor: float = DENSE_FACTOR) -> EntropyRoute:

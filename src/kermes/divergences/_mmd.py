@@ -9,19 +9,9 @@ import numpy as np
 from ..ground import Gaussian, Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
 from ._atoms import KernelSource
-from ._base import Claims, Divergence, Route
-from ._embeddings import (
-    ByAxes,
-    ByFeatures,
-    ByProducts,
-    Means,
-    OnAtoms,
-    OnSupport,
-    grid_of,
-    kernel_cost,
-    point_pairs,
-)
-from ._features import PREPARED_BYTES, exact_features, pivoted_cholesky, pooled_points
+from ._base import Claims, Divergence, Route, n_points, n_prepared, pooled_points
+from ._embeddings import ByAxes, ByFeatures, ByProducts, Means, OnAtoms, OnSupport, grid_of, kernel_cost, point_pairs
+from ._features import PREPARED_BYTES, exact_features, pivoted_cholesky
 from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
 __all__ = ["MMD"]
@@ -124,13 +114,12 @@ class MMD(Divergence):
         Clouds that share no support may still share their points, as documents do their words: these are looked for
         where that costs a small part of ``atoms``, the operations without a support.
         """
-        n_atoms = len(X.points) + (0 if X is Y else len(Y.points))
         if isinstance(self.ground, Polynomial):
             return None, np.inf
-        if not X.shares_support(Y) and (SEARCH * n_atoms * X.dim > atoms or fewest_points(X, Y) > LARGEST_TABLE):
+        if not X.shares_support(Y) and (SEARCH * n_points(X, Y) * X.dim > atoms or fewest_points(X, Y) > LARGEST_TABLE):
             return None, np.inf
         common = common_support(X, Y)
-        m, n = len(common.points), len(X) + (0 if X is Y else len(Y))
+        m, n = len(common.points), n_prepared(X, Y)
         grid = grid_of(self.ground, X) if common.given else None
         if 16 * n * m > PREPARED_BYTES or (
             grid is None and (m > LARGEST_TABLE or not _even(self.ground, common.points))
@@ -148,8 +137,7 @@ class MMD(Divergence):
         if X.dim > MOST_AXES or not spans.max() <= LONGEST:
             return None
         rank = float(np.prod(12.0 + 3.5 * spans))  # a little above those found
-        n_atoms = float(X.sizes.sum() + (0 if X is Y else Y.sizes.sum()))
-        if SETUP + 0.3 * rank * (n_pairs + n_atoms) > budget or 8.0 * rank * (len(X) + len(Y)) > PREPARED_BYTES:
+        if SETUP + 0.3 * rank * (n_pairs + n_points(X, Y)) > budget or 8.0 * rank * (len(X) + len(Y)) > PREPARED_BYTES:
             return None
         counts = (64 + 16 * spans).astype(np.int64)
         grids = [np.linspace(low[k], high[k], counts[k])[:, None] for k in range(X.dim)]
@@ -158,9 +146,8 @@ class MMD(Divergence):
 
     def _by_features(self, X: Measures, Y: Measures, n_pairs: float, budget: float) -> ByFeatures | None:
         """Return features in any dimension if so few are enough that all pairs take less than ``budget`` operations."""
-        n_atoms = float(X.sizes.sum() + (0 if X is Y else Y.sizes.sum()))
         own = kernel_cost(X.dim) * float((X.sizes**2).mean()) * len(X)  # the norms, which tell what features miss
-        largest = min(MOST_FEATURES, (budget - SETUP - own) / (0.3 * n_pairs + kernel_cost(X.dim) * n_atoms))
+        largest = min(MOST_FEATURES, (budget - SETUP - own) / (0.3 * n_pairs + kernel_cost(X.dim) * n_points(X, Y)))
         largest = int(min(largest, np.sqrt(0.4 * budget / POOL)))  # a trial in vain costs a fifth at most
         if largest < FEWEST_FEATURES:
             return None

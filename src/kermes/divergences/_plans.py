@@ -37,7 +37,7 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     if not top < np.inf:
         raise NumericalError("costs to the power p overflow. Divide the points by their scale.")
     a, b = np.array(a), np.array(b)
-    value, _, pivots = core.transport(C, a, b, tree, core.make_bench(n, m), core.MAX_PIVOTS)
+    value, _, pivots = core.transport(C, a, b, tree, core.make_bench(n, m))
     if pivots < 0:
         raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {core.MAX_PIVOTS} pivots.")
     core.write_plan(tree, n, m, plan)

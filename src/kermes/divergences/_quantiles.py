@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..core import ragged
 from ..core import status as codes
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import batches
+from ._base import Route, Tile, batches, filled
 
 if TYPE_CHECKING:
     from ..core.transport.quantiles import Sorted
@@ -58,7 +58,29 @@ def sorted_halves(X: Measures, directions: FloatArray | None = None) -> Sorted:
     return halves
 
 
-def underflow(
+class QuantileRoute(Route):
+    """Routes by quantile functions on one line or on several, which are a ``share`` of all."""
+
+    p: float
+    share: float = 1.0
+
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
+        """Return the mean of W_p^p over the lines for p = 1 and 2, otherwise its root: by a merge for each line."""
+        from ..core.transport import quantiles
+
+        return filled(quantiles.tile, A, rows, B, cols, triangle, p)
+
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return the powers; those that lost their digits have failed."""
+        values = self.powers(A, B, rows, cols, triangle, self.p)
+        if self.share != 1.0:
+            values *= self.share
+        if self.p != 2:
+            return Tile(values)
+        return Tile(values, _underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
+
+
+def _underflow(
     values: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, third: Callable[..., FloatArray]
 ) -> StatusArray | None:
     """Return FAILED for squared distances below the smallest normal number between measures that differ.
@@ -95,8 +117,8 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     projected, exponents = directions @ X.points.T, _exponents(X)
     if exponents.any():
         projected = np.ldexp(projected, -exponents[ragged.owners(X.offsets)])
-    # A fresh copy of the weights and offsets: cores are compiled for writable arrays only.
-    cell_means(projected, np.array(X.weights), np.array(X.offsets), levels, means, rest)
+    # Fresh copies: cores are compiled for writable arrays only.
+    cell_means(projected, np.array(X.weights), np.array(X.offsets), np.array(levels), means, rest)
     if exponents.any():
         means = np.ldexp(means, exponents[:, None, None])
     return means, np.ldexp(np.sqrt(rest), exponents)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile, empty_tile
-from ._quantiles import blocks, sorted_halves, underflow
+from ._base import Claims, Divergence, Route, filled, n_points
+from ._quantiles import QuantileRoute, blocks, sorted_halves
 
 if TYPE_CHECKING:
     from ..core.sliced import Ranked
@@ -24,7 +24,7 @@ PASS_BYTES = 1 << 29
 
 
 @dataclass(frozen=True, eq=False)
-class _Projections(Route):
+class _Projections(QuantileRoute):
     """Measures projected on lines, (L, dim), which are a ``share`` of all."""
 
     directions: FloatArray
@@ -40,18 +40,6 @@ class _Projections(Route):
             return [self]
         parts = np.array_split(self.directions, min(len(self.directions), -(-need // PASS_BYTES)))
         return [replace(self, directions=part, share=len(part) / len(self.directions)) for part in parts]
-
-    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
-        """Return SW_p^p for p = 1 and 2, otherwise SW_p."""
-        raise TypeError(f"{type(self).__name__} must define powers.")
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        values = self.powers(A, B, rows, cols, triangle, self.p)
-        if self.share != 1.0:
-            values *= self.share
-        if self.p != 2:
-            return Tile(values)
-        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Every slice merges both measures."""
@@ -78,9 +66,7 @@ class _Aligned(_Projections):
 
         if p == 2:
             return vectors.squared_tile(A, rows, B, cols, triangle)
-        out = empty_tile(rows, cols)
-        vectors.norm_tile(A, rows, B, cols, triangle, p, out)
-        return out
+        return filled(vectors.norm_tile, A, rows, B, cols, triangle, p)
 
 
 class _Uniform(_Projections):
@@ -101,9 +87,7 @@ class _Uniform(_Projections):
     def powers(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core import sliced
 
-        out = empty_tile(rows, cols)
-        sliced.uniform_tile(A, rows, B, cols, triangle, p, out)
-        return out
+        return filled(sliced.uniform_tile, A, rows, B, cols, triangle, p)
 
 
 class _Weighted(_Projections):
@@ -113,13 +97,6 @@ class _Weighted(_Projections):
 
     def prepare(self, X: Measures) -> Sorted:
         return sorted_halves(X, self.directions)
-
-    def powers(self, A: Sorted, B: Sorted, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
-        from ..core.transport import quantiles
-
-        out = empty_tile(rows, cols)
-        quantiles.tile(A, rows, B, cols, triangle, p, out)
-        return out
 
 
 @dataclass(frozen=True)
@@ -188,9 +165,8 @@ class SlicedWasserstein(Divergence):
 
     def passes(self, X: Measures, Y: Measures) -> list[Route]:
         """Take so many slices at a time that their sorted projections fit in memory."""
-        n_atoms = len(X.points) + (0 if Y is X else len(Y.points))
-        route: Route = self.route(X, Y)
-        return route.in_passes(n_atoms) if isinstance(route, _Projections) else [route]  # a subclass may have its own
+        route: Route = self.route(X, Y)  # a subclass may have its own
+        return route.in_passes(n_points(X, Y)) if isinstance(route, _Projections) else [route]
 
     def route(self, X: Measures, Y: Measures) -> _Projections:
         """Return the cheapest route that both collections allow."""

@@ -31,7 +31,7 @@ from ..core import ragged
 from ..core.status import OK, UNCONVERGED
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Tile, batches, core_atoms
+from ._base import Tile, batches, core_atoms, pooled_points
 from ._histograms import EntropyRoute, Vectors, block_tile, in_blocks
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Quadrature(EntropyRoute):
 def smoothing_route(X: Measures, Y: Measures, sigma: float, limits: Limits | None = None) -> Quadrature:
     """Choose the nodes for the measures of one run."""
     limits = limits or Limits()
-    points = X.points if X is Y else np.concatenate([X.points, Y.points])
+    points = pooled_points(X, Y)
     if np.spacing(np.abs(points).max()) > 1e-4 * sigma:
         raise UnsuitableDataError(
             f"`smoothing` has a length sigma of {sigma:g}, which is lost in the rounding of points as large as "

@@ -12,7 +12,7 @@ from ..core.ragged import Rows
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, Ground
 from ..measures import Measure, Measures, as_measures
-from ._base import require_same_dim
+from ._base import pooled_points, require_same_dim
 
 #: Points of a common support up to which all its costs are tabulated (32 MB).
 LARGEST_TABLE = 2048
@@ -32,8 +32,7 @@ def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> Co
         return CommonSupport(X.support.points, True)
     if ground is not None and ground.size is not None:
         raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
-    pooled = X.points if X is Y else np.concatenate([X.points, Y.points])
-    return CommonSupport(np.unique(pooled, axis=0), False)
+    return CommonSupport(np.unique(pooled_points(X, Y), axis=0), False)
 
 
 def fewest_points(X: Measures, Y: Measures) -> int:

@@ -14,8 +14,8 @@ from ..core.status import FAILED, OK
 from ..ground import Cost, Euclidean
 from ..measures import Measures
 from . import _plans
-from ._base import Route, Tile, core_ground, empty_tile
-from ._quantiles import sorted_halves, underflow
+from ._base import Route, Tile, core_ground, empty_tile, filled
+from ._quantiles import QuantileRoute, sorted_halves
 from ._support import LARGEST_TABLE, CommonSupport, common_support, cost_table, sparse_rows
 
 #: Mass by which measures differ that may be the rounding of their weights.
@@ -33,27 +33,13 @@ class Exact(Route):
 
 
 @dataclass(frozen=True)
-class Line(Exact):
+class Line(QuantileRoute, Exact):
     """On the line: sorted atoms and their levels, merged for each pair."""
 
     p: float
 
     def prepare(self, X: Measures) -> Any:
         return sorted_halves(X)
-
-    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        values = self.powers(A, B, rows, cols, triangle, self.p)
-        if self.p != 2:
-            return Tile(values)
-        return Tile(values, underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
-
-    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
-        """Return W_p^p for p = 1 and 2, otherwise W_p."""
-        from ..core.transport import quantiles
-
-        out = empty_tile(rows, cols)
-        quantiles.tile(A, rows, B, cols, triangle, p, out)
-        return out
 
     def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
         return _plans.on_the_line(points[a.ids, 0], a.weights, points[b.ids, 0], b.weights)
@@ -68,12 +54,9 @@ class AlignedLine(Line):
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         from ..core import vectors
 
-        out = empty_tile(rows, cols)
         if p in (1, 2):
-            vectors.power_tile(A, rows, B, cols, triangle, p, out)
-            return np.asarray(out / A.shape[1])
-        vectors.norm_tile(A, rows, B, cols, triangle, p, out)
-        return np.asarray(out / A.shape[1] ** (1.0 / p))
+            return np.asarray(filled(vectors.power_tile, A, rows, B, cols, triangle, p) / A.shape[1])
+        return np.asarray(filled(vectors.norm_tile, A, rows, B, cols, triangle, p) / A.shape[1] ** (1.0 / p))
 
 
 @dataclass(frozen=True)
@@ -189,9 +172,7 @@ def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bo
     """Return the mass by which measures differ."""
     from ..core import vectors
 
-    out = empty_tile(rows, cols)
-    vectors.variation_tile(A, rows, B, cols, triangle, out)
-    return out
+    return filled(vectors.variation_tile, A, rows, B, cols, triangle)
 
 
 def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:

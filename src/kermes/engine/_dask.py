@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .._checks import missing
+from .._checks import needed
 from .._linalg import ONE_THREAD
 from ..divergences import Tile
 from ..exceptions import InvalidParameterError, KermesError, StoreError
@@ -32,11 +32,8 @@ PATIENCE = 30.0
 
 def check_client(executor: Any) -> None:
     """Refuse what is not a client of a running cluster."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise missing("distributed", "distributed", f"`executor` {executor!r}") from None
-    if not isinstance(executor, Client) or executor.asynchronous:
+    client = needed("distributed", "distributed", f"`executor` {executor!r}").Client
+    if not isinstance(executor, client) or executor.asynchronous:
         raise InvalidParameterError(
             f"`executor` must be 'threads', 'serial' or a synchronous dask.distributed Client; got {executor!r}."
         )

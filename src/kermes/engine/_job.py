@@ -112,11 +112,10 @@ class Job:
         for block in _tiling.cut(_tiling.Block(np.arange(size[0]), np.arange(size[1]), triangle), shape):
             if stopped():
                 return None
-            place = slice(block.rows[0], block.rows[-1] + 1), slice(block.cols[0], block.cols[-1] + 1)
             parts = self._tile(rows[block.rows], cols[block.cols], block.triangle)
             for array, part in zip(whole, parts, strict=True):
                 if array is not None:
-                    array[place] = part  # type: ignore[assignment]
+                    array[block.place] = part  # type: ignore[assignment]
             advance(block.n_pairs)
         return Tile(*(_mirror(array) for array in whole)) if triangle else Tile(*whole)
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._checks import choice, missing
+from .._checks import choice, needed
 from .._typing import AnyArray
 from ..core import status as codes
 from ..divergences import Divergence, Tile
@@ -127,7 +127,7 @@ class StoreKeeper:
 
     @cached_property
     def _numbers(self) -> dict[tuple[int, int], int]:
-        return {_corner(batch.block): number for number, batch in enumerate(self.batches)}
+        return {batch.block.corner: number for number, batch in enumerate(self.batches)}
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -138,12 +138,12 @@ class StoreKeeper:
         mark = Mark(1, _checksum(written, n_unconverged), n_unconverged)
         with _reported(self.path):
             for name, array in self._arrays.items():
-                array[_place(block)] = written[name]  # chunks of `status` without incident are not written
-            self._marks[self._numbers[_corner(block)]] = mark
+                array[block.place] = written[name]  # chunks of `status` without incident are not written
+            self._marks[self._numbers[block.corner]] = mark
 
     def done(self, block: _tiling.Block) -> bool:
         """Whether a batch is marked as finished."""
-        return bool(self._marks[self._numbers[_corner(block)]][0])
+        return bool(self._marks[self._numbers[block.corner]][0])
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -175,9 +175,9 @@ class StoreKeeper:
             left.append(batch)
             if mark.finished:
                 with _reported(self.path):
-                    self._marks[self._numbers[_corner(batch.block)]] = Mark(0, 0, 0)
+                    self._marks[self._numbers[batch.block.corner]] = Mark(0, 0, 0)
                 self._final = None
-                damaged.append(_corner(batch.block))
+                damaged.append(batch.block.corner)
         if damaged:
             warnings.warn(
                 f"{len(damaged)} of {len(self.batches)} batches of `{self.path}` do not have the checksum they were "
@@ -219,12 +219,12 @@ class StoreKeeper:
 
     def _damaged(self, number: int) -> StoreError:
         return StoreError(
-            f"the batch from entry {_corner(self.batches[number].block)} on of `{self.path}` is missing or damaged. "
+            f"the batch from entry {self.batches[number].block.corner} on of `{self.path}` is missing or damaged. "
             "pairwise(..., engine=Engine(store=...)) with the same data and divergence computes it anew."
         )
 
     def _intact(self, block: _tiling.Block, mark: Mark) -> bool:
-        place = _place(block)
+        place = block.place
         try:
             there = {name: array[place] for name, array in self._arrays.items()}
             return _checksum(there, mark.n_unconverged) == mark.checksum
@@ -315,15 +315,6 @@ def _remove(draft: Path) -> None:
             return
 
 
-def _corner(block: _tiling.Block) -> tuple[int, int]:
-    return int(block.rows[0]), int(block.cols[0])
-
-
-def _place(block: _tiling.Block) -> tuple[slice, slice]:
-    """Return consecutive rows and columns as slices."""
-    return slice(int(block.rows[0]), int(block.rows[-1]) + 1), slice(int(block.cols[0]), int(block.cols[-1]) + 1)
-
-
 def _converted(values: AnyArray, dtype: Any) -> AnyArray:
     with np.errstate(over="ignore"):
         converted = values.astype(dtype)
@@ -360,8 +351,4 @@ def _local(path: Path) -> Any:
 
 
 def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise missing("zarr", "distributed", "A store of distances") from None
-    return zarr
+    return needed("zarr", "distributed", "A store of distances")

@@ -46,6 +46,17 @@ class Block(NamedTuple):
         n, m = len(self.rows), len(self.cols)
         return n * (n - 1) // 2 + n * (m - n) if self.triangle else n * m
 
+    @property
+    def corner(self) -> tuple[int, int]:
+        """The first row and column."""
+        return int(self.rows[0]), int(self.cols[0])
+
+    @property
+    def place(self) -> tuple[slice, slice]:
+        """Consecutive rows and columns as slices."""
+        (top, left), bottom, right = self.corner, int(self.rows[-1]) + 1, int(self.cols[-1]) + 1
+        return slice(top, bottom), slice(left, right)
+
 
 class Batch(NamedTuple):
     """A block of pairs that one worker computes, in tiles of (at most) this shape."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import FloatArray
 from ..divergences import Divergence, GaussianWasserstein, Sinkhorn, Wasserstein
-from ..divergences._base import batches
+from ..divergences._base import batches, filled
 from ..divergences._quantiles import even_levels, quantile_means
 from ..engine import Engine, pairwise
 from ..ground import Euclidean, SqEuclidean
@@ -111,9 +111,8 @@ class TransportBounds:
         """Return W_p^p between step functions: features are sqrt(1 / CELLS) times their values."""
         from ..core import vectors
 
-        out = np.zeros((len(a), len(b)))
-        vectors.power_tile(a, _all(a), b, _all(b), False, self._p, out)
-        return np.asarray(out * CELLS ** (self._p / 2 - 1))
+        powers = filled(vectors.power_tile, a, np.arange(len(a)), b, np.arange(len(b)), False, float(self._p))
+        return np.asarray(powers * CELLS ** (self._p / 2 - 1))
 
     def _safe(self, bound: FloatArray, Y: Measures) -> FloatArray:
         """Subtract what rounding, and the tolerance of an entropic solver, may amount to."""
@@ -140,7 +139,3 @@ def _frames(dim: int, n: int) -> list[FloatArray]:
         return [np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]) for t in turns]
     rng = np.random.default_rng(0)
     return [np.eye(dim), *(np.linalg.qr(rng.normal(size=(dim, dim)))[0] for _ in range(n - 1))]
-
-
-def _all(rows: FloatArray) -> IndexArray:
-    return np.arange(len(rows))

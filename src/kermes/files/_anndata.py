@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import as_distances, missing
+from .._checks import as_distances, needed
 from .._typing import ArrayLike
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
@@ -43,11 +43,7 @@ def to_anndata(
     >>> D = pairwise(data.measures, divergence=divergences.SlicedWasserstein())  # doctest: +SKIP
     >>> files.to_anndata(data, distances=D).write("donors.h5ad")  # doctest: +SKIP
     """
-    try:
-        import anndata
-        import pandas as pd
-    except ImportError:
-        raise missing("anndata", "anndata", "Making an AnnData") from None
+    anndata, pd = (needed(name, "anndata", "Making an AnnData", "anndata") for name in ("anndata", "pandas"))
     data = X if isinstance(X, Data) else Data(X)
     measures = data.measures
     n = len(measures)

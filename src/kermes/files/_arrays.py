@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import _foreign
-from .._checks import missing
+from .._checks import needed
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray
 from ..datasets import read_idx
@@ -145,10 +145,7 @@ def _images(folder: Path) -> list[Path]:
 
 def _grey(path: Path) -> AnyArray:
     """Return grey values, 0 to 255, or to 65535 for images of 16 bits."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise missing("pillow", "image", "Reading images") from None
+    Image = needed("PIL.Image", "image", "Reading images", "pillow")
     require_file(path)
     with decoding(path, "an image"), Image.open(path, formats=FORMATS) as image:
         require_room(path, PIXEL * image.width * image.height)

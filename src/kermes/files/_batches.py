@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import integer, missing
+from .._checks import integer, needed
 from .._foreign import decoding, require_file
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures._frame import as_source, require_column
@@ -82,10 +82,7 @@ def batches(
 
 def _whole_measures(path: Path, by: str, tables: Iterator[Any], rows: int, read: Any) -> Iterator[Data]:
     """Join tables until they have so many rows, and read them up to where their last measure begins."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise missing("pyarrow", "io", "Reading files in batches") from None
+    pa = needed("pyarrow", "io", "Reading files in batches")
     seen: set[Any] = set()
     held: Any = None
     for table in (whole.slice(start, rows) for whole in tables for start in range(0, len(whole), rows)):

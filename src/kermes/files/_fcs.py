@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import guess, missing
+from .._checks import guess, needed
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray, FloatArray
 from ..core import ragged
@@ -78,10 +78,7 @@ def arcsinh(data: Measures, names: Sequence[str], cofactor: float) -> Measures:
 
 
 def _open(path: Path, only_text: bool = False) -> Any:
-    try:
-        import flowio
-    except ImportError:
-        raise missing("flowio", "cells", "Reading FCS files") from None
+    flowio = needed("flowio", "cells", "Reading FCS files")
     require_file(path)
     with decoding(path, "an FCS file"), open(path, "rb") as file:
         # A last byte that is reported one too far is common; flowio then warns and reads the rest.

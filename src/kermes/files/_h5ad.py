@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import missing
+from .._checks import needed
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
@@ -34,10 +34,7 @@ def read(
     metadata: Sequence[str],
 ) -> Data:
     """Read one measure for each value of the column ``by`` of obs."""
-    try:
-        import h5py
-    except ImportError:
-        raise missing("h5py", "cells", "Reading .h5ad files") from None
+    h5py = needed("h5py", "cells", "Reading .h5ad files")
     require_file(path)
     with decoding(path, "annotated cells"), h5py.File(path, "r") as file:
         _check_heaps(file, path)

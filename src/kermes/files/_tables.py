@@ -14,7 +14,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from .._checks import missing, row_number
+from .._checks import needed, row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
@@ -116,11 +116,7 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
         ) as file:  # names of files as they are
             write_csv(columns, file)
         return
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise missing("pyarrow", "io", "Writing Parquet") from None
+    pa, parquet = (needed(name, "io", "Writing Parquet") for name in ("pyarrow", "pyarrow.parquet"))
     parquet.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
 
 

@@ -48,7 +48,7 @@ class Ground(Frozen):
         if self.code is None:
             raise TypeError(f"{type(self).__name__} must define between(x, y), the (n, m) values between points.")
         values = np.empty((len(x), len(y)))
-        self._fill(self.code, self.params, np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), values)
+        self._fill(self.code, self.params, _read_only(x.T), _read_only(y.T), values)
         return values
 
     def table(self, points: FloatArray) -> FloatArray:
@@ -119,6 +119,13 @@ def apply(function: Callable[..., Any], x: FloatArray, y: FloatArray) -> Any:
     values = np.empty((len(x), len(y)))
     pair_block(function, np.array(x, order="C"), np.array(y, order="C"), values)
     return values
+
+
+def _read_only(points: FloatArray) -> FloatArray:
+    """Return a contiguous view that is not written to, whatever it is of: cores are compiled for one kind."""
+    view = np.ascontiguousarray(points).view()
+    view.flags.writeable = False
+    return view
 
 
 def _points(points: ArrayLike, name: str) -> FloatArray:

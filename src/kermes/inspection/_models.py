@@ -10,6 +10,7 @@ from scipy import linalg, special
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer
+from .._quantities import counted
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
 from ..estimators._measure_gp import target_units
@@ -65,7 +66,7 @@ class Contributions:
 
     def __repr__(self) -> str:
         n, m, p = self.values.shape
-        return f"Contributions({n} samples, {m} training measures, {p} problem{'s' if p > 1 else ''})"
+        return f"Contributions({n} samples, {m} training measures, {counted(p, 'problem')})"
 
 
 def contributions(model: Any, X: Any) -> Contributions:

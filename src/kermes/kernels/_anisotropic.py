@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from .._checks import real
 from .._typing import ArrayLike, FloatArray
 from ..divergences import _plans
+from ..divergences._base import filled
 from ..divergences._support import common_support, dense_rows
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..ground import as_cost
@@ -87,11 +88,9 @@ class AnisotropicWasserstein(MeasureKernel):
 
         rates = 0.25 * self._uniform_cost() / self._rho() ** 2
         A, B, _ = self._weights(X, Y)
-        exponent = np.zeros((len(A), len(B)))
         left = A * rates
         right = left if Y is None else B * rates
-        vectors.power_tile(left, np.arange(len(A)), right, np.arange(len(B)), False, 1.0, exponent)
-        K = np.exp(-exponent)
+        K = np.exp(-filled(vectors.power_tile, left, np.arange(len(A)), right, np.arange(len(B)), False, 1.0))
         if not gradient:
             return K, None
         # d/d(log rho_i) exp(-r_i |a_i - b_i|) with r_i proportional to rho_i^-2

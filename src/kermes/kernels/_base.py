@@ -13,7 +13,7 @@ from .._frozen import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures, as_measures
 
 
@@ -109,11 +109,77 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
         return np.ones(len(as_measures(X)))
 
 
+class CompoundKernel(MeasureKernel):
+    """Base of the kernels made of others: their hyperparameters, called ``<part>__<name>``, in turn."""
+
+    @property
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """The other kernels, by the names that parameters of theirs begin with."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and with ``deep`` those of the parts as ``<part>__<name>``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            for label, kernel in self._parts.items():
+                params.update((f"{label}__{name}", value) for name, value in kernel.get_params().items())
+        return params
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Those of the parts, named ``<part>__<name>``."""
+        return [
+            Hyperparameter(f"{label}__{inner.name}", inner.value_type, inner.bounds, inner.n_elements)
+            for label, kernel in self._parts.items()
+            for inner in kernel.hyperparameters
+        ]
+
+    @property
+    def theta(self) -> FloatArray:
+        """Logarithms of the free hyperparameters of the parts."""
+        return np.concatenate([kernel.theta for kernel in self._parts.values()])
+
+    @theta.setter
+    def theta(self, theta: FloatArray) -> None:
+        start = 0
+        for kernel in self._parts.values():
+            if kernel.n_dims:
+                kernel.theta = theta[start : start + kernel.n_dims]
+            start += kernel.n_dims
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of ``theta``, (n_dims, 2)."""
+        return np.vstack([kernel.bounds for kernel in self._parts.values() if kernel.n_dims] or [np.empty((0, 2))])
+
+
 class RadialKernel(MeasureKernel):
     """Base of the kernels that are a profile of d / length_scale, whose length scale Gaussian processes tune."""
 
     divergence: Divergence
     length_scale_bounds: tuple[float, float] | str
+
+    @property
+    @abstractmethod
+    def _needed_type(self) -> float:
+        """The power h for which d^h must be conditionally negative definite for the kernel to be positive definite."""
+
+    def is_positive_definite(self, dim: int) -> bool | None:
+        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
+        known = self.divergence.claims(dim).negative_type
+        return True if known is not None and known >= self._needed_type else None
+
+    def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
+        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
+
+    def _refuse_negative(self, D: FloatArray, lacks: str, remedy: str) -> None:
+        """Refuse distances below 0, which the regularised Sinkhorn value may be."""
+        if (D < 0).any():
+            i, j = np.argwhere(D < 0)[0]
+            raise NumericalError(
+                f"{self.divergence!r} is negative, {D[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no {lacks}. "
+                f"Use {remedy}another value of the divergence."
+            )
 
     def __post_init__(self) -> None:
         if isinstance(self.divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data

@@ -8,13 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._checks import choice
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 from ..measures._mixed import Key, Mixed, Want, as_mixed
-from ._base import MeasureKernel, is_kernel
+from ._base import CompoundKernel, is_kernel
 
 __all__ = ["Columns", "columns_of"]
 
@@ -24,7 +23,7 @@ ANY_DIM = 10**6
 Keys: TypeAlias = Key | tuple[Key, ...]
 
 
-class Columns(MeasureKernel):
+class Columns(CompoundKernel):
     r"""Sum or product of kernels, each on columns of its own: measures beside numbers.
 
     .. math:: k(x, y) = \sum_c k_c(x_c, y_c) \qquad \text{or} \qquad \prod_c k_c(x_c, y_c)
@@ -102,7 +101,7 @@ class Columns(MeasureKernel):
         multiply = choice(self.combine, "combine", ["sum", "product"]) == "product"
         parts = [
             kernel(X.columns[label], None if Y is None else Y.columns[label], gradient)
-            for label, kernel in self._labelled().items()
+            for label, kernel in self._parts.items()
         ]
         grams = [part[0] if gradient else part for part in parts]
         K = np.asarray(reduce(np.multiply if multiply else np.add, grams))
@@ -117,7 +116,7 @@ class Columns(MeasureKernel):
     def diag(self, X: Any) -> FloatArray:
         """Return the diagonal of the Gram matrix of X."""
         samples = self.read(X)
-        parts = [kernel.diag(samples.columns[label]) for label, kernel in self._labelled().items()]
+        parts = [kernel.diag(samples.columns[label]) for label, kernel in self._parts.items()]
         return np.asarray(reduce(np.multiply if self.combine == "product" else np.add, parts))
 
     def is_positive_definite(self, dim: int) -> bool | None:
@@ -126,21 +125,15 @@ class Columns(MeasureKernel):
 
     # -- parameters -----------------------------------------------------------------------------------
 
-    def _labelled(self) -> dict[str, Any]:
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """The kernels by the names of their columns."""
         return {_label(key): kernel for key, kernel in self.kernels.items()}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the kernels, and with ``deep`` their parameters as ``<column>__<name>``."""
-        params: dict[str, Any] = {"kernels": self.kernels, "combine": self.combine}
-        if deep:
-            for label, kernel in self._labelled().items():
-                params.update((f"{label}__{name}", value) for name, value in kernel.get_params().items())
-        return params
 
     def set_params(self, **params: Any) -> Columns:
         """Set parameters by name; ``<column>__<name>`` those of a part."""
         self.kernels, self.combine = params.pop("kernels", self.kernels), params.pop("combine", self.combine)
-        parts = self._labelled()
+        parts = self._parts
         for name, value in params.items():
             label = next((label for label in parts if name.startswith(f"{label}__")), None)
             if label is None:
@@ -149,33 +142,6 @@ class Columns(MeasureKernel):
                 )
             parts[label].set_params(**{name.removeprefix(f"{label}__"): value})
         return self
-
-    @property
-    def hyperparameters(self) -> list[Hyperparameter]:
-        """Those of the parts, named ``<column>__<name>``."""
-        return [
-            Hyperparameter(f"{label}__{inner.name}", inner.value_type, inner.bounds, inner.n_elements)
-            for label, kernel in self._labelled().items()
-            for inner in kernel.hyperparameters
-        ]
-
-    @property
-    def theta(self) -> FloatArray:
-        """Logarithms of the free hyperparameters of the parts."""
-        return np.concatenate([kernel.theta for kernel in self.kernels.values()])
-
-    @theta.setter
-    def theta(self, theta: FloatArray) -> None:
-        start = 0
-        for kernel in self.kernels.values():
-            if kernel.n_dims:
-                kernel.theta = theta[start : start + kernel.n_dims]
-            start += kernel.n_dims
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of ``theta``, (n_dims, 2)."""
-        return np.vstack([kernel.bounds for kernel in self.kernels.values() if kernel.n_dims] or [np.empty((0, 2))])
 
     def __sklearn_clone__(self) -> Columns:
         return Columns({key: clone(kernel, safe=False) for key, kernel in self.kernels.items()}, self.combine)

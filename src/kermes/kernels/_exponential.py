@@ -10,8 +10,7 @@ from .._checks import positive, real
 from .._typing import FloatArray
 from ..core import profiles
 from ..divergences import Divergence
-from ..engine import Engine, pairwise
-from ..exceptions import NumericalError
+from ..engine import Engine
 from ..measures import Measures
 from ._base import RadialKernel, number
 
@@ -68,13 +67,9 @@ class Exponential(RadialKernel):
         """Return d^2 for the power 2, otherwise d: the regularised Sinkhorn value may be negative and have no root."""
         if self._power() == 2.0:
             return self._squares(X, Y, self.divergence)
-        D = np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
-        if self._power() != 1.0 and (D < 0).any():
-            i, j = np.argwhere(D < 0)[0]
-            raise NumericalError(
-                f"{self.divergence!r} is negative, {D[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no power "
-                f"{self.power}. Use power=2 or 1, or another value of the divergence."
-            )
+        D = self._distances(X, Y)
+        if self._power() != 1.0:
+            self._refuse_negative(D, f"power {self.power}", "power=2 or 1, or ")
         return D
 
     def profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
@@ -87,12 +82,9 @@ class Exponential(RadialKernel):
     def _power(self) -> float:
         return real(self.power, "power", low=0.0, high=2.0, open_low=True)
 
-    def is_positive_definite(self, dim: int) -> bool | None:
-        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
-        negative_type = self.divergence.claims(dim).negative_type
-        if negative_type is None:
-            return None
-        return True if self.power <= negative_type else None
+    @property
+    def _needed_type(self) -> float:
+        return self.power
 
     def __repr__(self) -> str:
         return f"Exponential({self.divergence!r}, length_scale={number(self.length_scale)}, power={number(self.power)})"

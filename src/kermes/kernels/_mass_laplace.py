@@ -10,13 +10,13 @@ from scipy.special import entr
 from .._checks import choice, positive
 from .._typing import FloatArray
 from ..divergences import ExponentialFamily
+from ..divergences._gaussian_family import UNIT
+from ..divergences._support import dense_rows
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import MeasureKernel, number
 
 FAMILIES = ("gaussian", "gaussian-diagonal", "multinomial")
-#: ln(2 pi e): twice the entropy of a standard normal variable.
-UNIT = float(np.log(2.0 * np.pi)) + 1.0
 
 
 @dataclass(eq=False, repr=False)
@@ -120,16 +120,9 @@ def _histograms(X: Measures, Y: Measures, a: FloatArray, b: FloatArray) -> tuple
             "from_images, and X and Y on the same support."
         )
     m = len(X.support.points)
-    P, Q = (_dense(Z, m) for Z in (X, Y))
+    P, Q = (dense_rows(Z, X.support.points, given=True) for Z in (X, Y))
     out = np.empty((len(X), len(Y)))
     for i in range(len(X)):
         mixed = (a[i] * P[i] + b[:, None] * Q) / (a[i] + b)[:, None]
         out[i] = entr(mixed).sum(axis=1)
     return m - 1, out
-
-
-def _dense(X: Measures, m: int) -> FloatArray:
-    """Return the probabilities of the m points."""
-    assert X.atoms is not None  # it has a support
-    places = np.repeat(m * np.arange(len(X)), X.sizes) + X.atoms
-    return np.bincount(places, X.probabilities, len(X) * m).astype(np.float64).reshape(len(X), m)

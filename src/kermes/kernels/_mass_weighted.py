@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures, as_measures
-from ._base import MeasureKernel, takes_measures
+from ._base import CompoundKernel, takes_measures
 
 
 @dataclass(eq=False, repr=False)
-class MassWeighted(MeasureKernel):
+class MassWeighted(CompoundKernel):
     r"""Kernel of the normalised measures, multiplied by both masses.
 
     .. math:: k'(\mu, \nu) = |\mu| \, |\nu| \, k(\mu / |\mu|, \nu / |\nu|)
@@ -46,34 +45,10 @@ class MassWeighted(MeasureKernel):
 
     kernel: Any
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the inner kernel, and with ``deep`` its parameters as ``kernel__<name>``."""
-        params: dict[str, Any] = {"kernel": self.kernel}
-        if deep:
-            params.update((f"kernel__{name}", value) for name, value in self.kernel.get_params().items())
-        return params
-
     @property
-    def hyperparameters(self) -> list[Hyperparameter]:
-        """Those of the inner kernel, named ``kernel__<name>``."""
-        return [
-            Hyperparameter(f"kernel__{inner.name}", inner.value_type, inner.bounds, inner.n_elements)
-            for inner in self.kernel.hyperparameters
-        ]
-
-    @property
-    def theta(self) -> FloatArray:
-        """Logarithms of the inner kernel's free hyperparameters."""
-        return np.asarray(self.kernel.theta)
-
-    @theta.setter
-    def theta(self, theta: FloatArray) -> None:
-        self.kernel.theta = theta
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of ``theta``, (n_dims, 2)."""
-        return np.asarray(self.kernel.bounds)
+    def _parts(self) -> dict[str, Any]:
+        """The inner kernel."""
+        return {"kernel": self.kernel}
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         if not takes_measures(self.kernel):

@@ -9,8 +9,8 @@ import numpy as np
 from .._checks import positive
 from .._typing import FloatArray
 from ..divergences import Divergence
-from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError, NumericalError
+from ..engine import Engine
+from ..exceptions import InvalidParameterError
 from ..measures import Measures
 from ._base import RadialKernel, number
 
@@ -69,13 +69,8 @@ class Matern(RadialKernel):
 
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         length_scale, nu = positive(self.length_scale, "length_scale"), self._smoothness()
-        D = np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
-        if (D < 0).any():
-            i, j = np.argwhere(D < 0)[0]
-            raise NumericalError(
-                f"{self.divergence!r} is negative, {D[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no Matern kernel. "
-                "Use another value of the divergence."
-            )
+        D = self._distances(X, Y)
+        self._refuse_negative(D, "Matern kernel", "")
         with np.errstate(over="ignore"):
             s = np.minimum(np.sqrt(2 * nu) * (D / length_scale), FAR)
         return matern(s, nu), matern_log_gradient(s, nu)[:, :, None] if gradient else None
@@ -87,12 +82,9 @@ class Matern(RadialKernel):
             )
         return float(self.nu)
 
-    def is_positive_definite(self, dim: int) -> bool | None:
-        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
-        negative_type = self.divergence.claims(dim).negative_type
-        if negative_type is None:
-            return None
-        return True if negative_type >= (1.0 if self._smoothness() == 0.5 else 2.0) else None
+    @property
+    def _needed_type(self) -> float:
+        return 1.0 if self._smoothness() == 0.5 else 2.0
 
     def __repr__(self) -> str:
         return f"Matern({self.divergence!r}, length_scale={number(self.length_scale)}, nu={number(self.nu)})"

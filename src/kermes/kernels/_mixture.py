@@ -14,6 +14,7 @@ from .._typing import ArrayLike, FloatArray
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measures, as_measures
+from ..measures._thinning import draw_points
 from ._base import MeasureKernel
 
 #: Largest -mu[f] whose exponential is multiplied with another without overflow.
@@ -222,14 +223,7 @@ class Bumps:
             Of the draw.
         """
         measures = as_measures(X)
-        n = integer(n, "n", low=1)
-        rng = np.random.default_rng(seed)
-        drawn = rng.integers(len(measures), size=n)
-        # Inversion: measure i owns the stretch [i, i + 1) of the cumulated probabilities.
-        cumulated = np.cumsum(measures.probabilities)
-        atoms = np.searchsorted(cumulated, drawn + rng.random(n), side="right")
-        atoms = np.clip(atoms, measures.offsets[drawn], measures.offsets[drawn + 1] - 1)  # rounding
-        centres = measures.points[atoms]
+        centres = draw_points(measures, integer(n, "n", low=1), np.random.default_rng(seed))
         if width is None:
             centred = centres - centres.mean(axis=0)
             size = unit_of(centred)

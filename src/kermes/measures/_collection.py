@@ -9,7 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._checks import choice, integer, missing, real
+from .._checks import choice, integer, needed, real
+from .._quantities import counted
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
@@ -343,10 +344,9 @@ class Measures(Constructors):
         0  Measure(2 atoms in dimension 1, mass 2)   31
         1   Measure(1 atom in dimension 1, mass 1)   58
         """
-        try:
-            from ._pandas import to_series
-        except ImportError:
-            raise missing("pandas", "frames", "A column of measures in a data frame") from None
+        needed("pandas", "frames", "A column of measures in a data frame")
+        from ._pandas import to_series
+
         return to_series(self, index, name)
 
     def to_frame(self, columns: Sequence[str] | None = None, *, by: str = "measure", library: str = "pandas") -> Any:
@@ -377,9 +377,8 @@ class Measures(Constructors):
 
     def __repr__(self) -> str:
         n, low, high = len(self), self.sizes.min(), self.sizes.max()
-        atoms = f"{low} to {high} atoms" if low != high else "1 atom" if low == 1 else f"{low} atoms"
-        count = "1 measure" if n == 1 else f"{n} measures"
-        return f"Measures({count} in dimension {self.dim}, {atoms}{self._place()})"
+        atoms = counted(low, "atom") if low == high else f"{low} to {high} atoms"
+        return f"Measures({counted(n, 'measure')} in dimension {self.dim}, {atoms}{self._place()})"
 
     def _place(self) -> str:
         if self.support is None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import narwhals as nw
 import numpy as np
 
-from .._checks import guess, missing, row_number
+from .._checks import guess, needed, row_number
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidMeasureError
 from ._build import pack
@@ -92,10 +92,7 @@ def _by_arrow(frame: Any) -> Any:
             f"`frame` must be a pandas, polars or pyarrow table, or give Arrow batches; got "
             f"{type(frame).__name__}.{remedy}"
         )
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise missing("pyarrow", "io", "Reading a stream of Arrow batches") from None
+    pa = needed("pyarrow", "io", "Reading a stream of Arrow batches")
     return nw.from_native(pa.table(frame), eager_only=True)
 
 

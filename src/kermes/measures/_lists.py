@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from .._checks import missing
+from .._checks import needed
 from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError
 from ._frame import Source
@@ -87,11 +87,7 @@ def _is_list(source: Source, name: str) -> bool:
 
 def _flat(column: Any) -> tuple[AnyArray, AnyArray]:
     """Return the entries of all lists, (m,) or (m, d), and the length of each list."""
-    try:
-        import pyarrow as pa
-        from pyarrow import compute
-    except ImportError:
-        raise missing("pyarrow", "io", "Reading columns of lists") from None
+    pa, compute = (needed(name, "io", "Reading columns of lists") for name in ("pyarrow", "pyarrow.compute"))
     try:
         array = column.to_arrow()
     except (pa.ArrowException, ValueError, TypeError):

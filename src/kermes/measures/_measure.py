@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._quantities import counted
 from .._typing import FloatArray
 from ..exceptions import InvalidMeasureError
 from ._packed import Packed, Support
@@ -85,6 +86,4 @@ class Measure:
         )
 
     def __repr__(self) -> str:
-        n = len(self.weights)
-        atoms = "1 atom" if n == 1 else f"{n} atoms"
-        return f"Measure({atoms} in dimension {self.dim}, mass {self.mass:g})"
+        return f"Measure({counted(len(self.weights), 'atom')} in dimension {self.dim}, mass {self.mass:g})"

@@ -1,4 +1,4 @@
-"""Fewer of a measure's own atoms: drawn at random, or one from each of many cells of equal mass."""
+"""Fewer atoms: of each measure drawn at random, or one from each of many cells of equal mass; some of all measures."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def draw_at_random(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packe
             keep[start:stop] = False
             keep[start + drawn] = True
     return merged.part(keep, ragged.compress(keep, merged.offsets))
+
+
+def draw_points(X: Any, n: int, random: np.random.Generator) -> FloatArray:
+    """Return points of measures that are drawn uniformly, by their weights."""
+    measures = random.integers(len(X), size=n)
+    # Inversion: measure i owns the stretch [i, i + 1) of the cumulated probabilities.
+    atoms = np.searchsorted(np.cumsum(X.probabilities), measures + random.random(n), side="right")
+    atoms = np.clip(atoms, X.offsets[measures], X.offsets[measures + 1] - 1)  # rounding
+    return np.asarray(X.points[atoms])
 
 
 def draw_spread(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packed:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._checks import missing
+from .._checks import needed
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measure, Measures
@@ -81,11 +81,7 @@ class Frame(NamedTuple):
 
 def pyplot() -> Any:
     """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise missing("matplotlib", "plot", "drawing") from None
-    return plt
+    return needed("matplotlib.pyplot", "plot", "drawing")
 
 
 def panels(rows: int, cols: int, axes: Any, ratio: float, margin: float) -> tuple[Any, AnyArray]:

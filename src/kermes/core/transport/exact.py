@@ -13,7 +13,7 @@ from ..jit import exact_core, inline_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
 from .doubles import add
-from .network_simplex import MAX_PIVOTS, Bench, Tree, make_bench, scale_costs, transport
+from .network_simplex import Bench, Tree, make_bench, scale_costs, transport
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -146,7 +146,7 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
             if not top < np.inf:  # a power overflowed: an error, which names the pair
                 out[i, j] = np.inf
                 continue
-            value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.bench, MAX_PIVOTS)
+            value, gap, pivots = transport(C, pair.a[:n], pair.b[:m], tree, pair.bench)
             out[i, j] = math.ldexp(value, exponent)
             optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top
             status[i, j] = OK if optimal else UNCONVERGED

@@ -42,7 +42,7 @@ LACK, EXCHANGES = 1e-12, 2
 
 
 @exact_core
-def transport(C, a, b, T, bench, max_pivots):
+def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
     """Return the cost of an optimal plan, its duality gap, and the number of pivots and exchanges (-1: too many).
 
     Masses are positive and have equal totals up to rounding. ``T`` holds the plan and the potentials afterwards.
