@@ -34,6 +34,16 @@ KernelSamples: TypeAlias = Samples | Mixed
 class MeasureEstimator(HoldsFrozen, BaseEstimator):
     """Base of all estimators: reads samples as measures, and keeps the dimension of their points."""
 
+    @property
+    def _precomputed(self) -> bool:
+        """Whether X is a matrix of kernel values or distances."""
+        return any(isinstance(getattr(self, name, None), str) for name in ("kernel", "divergence"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
     def _read_measures(self, X: Any, *, reset: bool, name: str = "X") -> Measures:
         """Return X as measures, rows of a 2-D array as Dirac masses; with ``reset`` they are training samples."""
         if isinstance(X, Measure):
@@ -103,10 +113,6 @@ class KernelEstimator(MeasureEstimator):
     support_: IndexArray
     X_fit_: Any
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str)
-
     def _read(self, X: Any, *, reset: bool, name: str = "X") -> KernelSamples:
         """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
         self._check_kernel()
@@ -166,11 +172,6 @@ class KernelEstimator(MeasureEstimator):
             f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
             f"got {self.kernel!r}.{remedy}"
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return tags
 
 
 def select(samples: KernelSamples, rows: IndexArray) -> KernelSamples:

@@ -27,6 +27,8 @@ from kermes.exceptions import ConvergenceWarning
 
 TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
 SICK = [*TABLE, "--label", "sick"]
+#: A kernel without a length scale to search, where the search does not matter.
+FIXED = ["-k", "sliced:length_scale=2"]
 
 
 def cells(label=None):
@@ -54,7 +56,7 @@ def test_a_table_of_ones_own_goes_from_file_to_prediction_in_two_commands(run):
 
 
 def test_predictions_are_printed_as_csv_or_json(run):
-    run("fit", "cells.csv", *SICK, "-o", "m.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "m.kermes")
     printed = run("predict", "m.kermes", "new.csv").out.splitlines()
     assert printed[0] == "patient,prediction"
     assert len(printed) == 5
@@ -65,7 +67,7 @@ def test_predictions_are_printed_as_csv_or_json(run):
     assert both.json == records == rows_of("j.csv")
 
 
-@pytest.mark.parametrize("command", [["fit"], ["compare", "-k", "sliced", "--cv", "3"]])
+@pytest.mark.parametrize("command", [["fit", *FIXED], ["compare", *FIXED, "--cv", "3"]])
 def test_scaling_is_a_step_of_the_model(run, command):
     run(*command, "cells.csv", *SICK, "--standardize", "-o", "m.kermes")
     X = cells().measures
@@ -89,7 +91,7 @@ def test_models_of_the_first_edition_divide_when_they_read(run):
 
 
 def test_the_model_remembers_how_data_were_read(run, folder):
-    run("fit", "cells.csv", *SICK, "--atoms", "5", "-o", "m.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "--atoms", "5", "-o", "m.kermes")
     same = run("predict", "m.kermes", "cells.csv", *SICK)
     model = kermes.load("m.kermes")
     expected = model.predict(cells().measures.subsample(5))
@@ -99,8 +101,8 @@ def test_the_model_remembers_how_data_were_read(run, folder):
 
 
 def test_a_model_refuses_data_of_another_kind(run, folder):
-    run("fit", "cells.csv", *SICK, "-o", "t.kermes")
-    run("fit", "digits.npz", "-o", "i.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "t.kermes")
+    run("fit", "digits.npz", *FIXED, "-o", "i.kermes")
     run("convert", "new.csv", *TABLE, "-o", "new.npz")
     folder.joinpath("other.csv").write_text("patient,u,v\na,1,2\nb,3,4\n")
     for arguments, message in (
@@ -119,8 +121,8 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     rows = [(i, i % 2, *rng.normal(size=2)) for i in range(12) for _ in range(3)]
     lines = "".join(f"m{i},{'ab'[s]},{x},{1000 * y},{i % 3}\n" for i, s, x, y in rows)
     folder.joinpath("odd.csv").write_text("g,label,x,y,site\n" + lines)
-    start = ["odd.csv", "--by", "g", "--label", "label"]
-    for command in (["fit", *start, "-o", "m.kermes"], ["compare", *start, "-k", "sliced", "--cv", "2"]):
+    start = ["odd.csv", "--by", "g", "--label", "label", *FIXED]
+    for command in (["fit", *start, "-o", "m.kermes"], ["compare", *start, "--cv", "2"]):
         said = run(*command).err
         assert "Coordinates: x, y, site (" in said
         assert "Warning: site: the same in all rows of each measure" in said
@@ -132,7 +134,7 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     assert kermes.load("m.kermes").preprocessing_ is not None
     wide = "".join(f"m{i},{i % 2},{i},{i % 3}\n" for i in range(8))
     folder.joinpath("wide.csv").write_text("g,label,bin0,bin1\n" + wide)
-    said = run("fit", "wide.csv", "--by", "g", "--label", "label", "-o", "w.kermes").err
+    said = run("fit", "wide.csv", "--by", "g", "--label", "label", *FIXED, "-o", "w.kermes").err
     assert "Warning: every measure has one row" in said
     folder.joinpath("same.csv").write_text("g,x,c,one\n" + "".join(f"m{i},1,2.5,a\n" for i in range(6)))
     same = ["same.csv", "--by", "g", "--columns", "x"]
@@ -144,18 +146,18 @@ def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
 
 
 def test_calibrated_models_have_probabilities_sets_and_intervals(run):
-    run("fit", "cells.csv", *SICK, "-k", "sliced:length_scale=2", "--calibrate", "-o", "c.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "--calibrate", "-o", "c.kermes")
     records = run("predict", "c.kermes", "new.csv", "--proba", "--interval", "0.8", "--json").json
     assert list(records[0]) == ["patient", "set", "p_no", "p_yes", "prediction"]
     assert_allclose([r["p_no"] + r["p_yes"] for r in records], 1.0)
     assert all(set(r["set"].split()) <= {"no", "yes"} for r in records)
-    run("fit", "cells.csv", *TABLE, "--label", "age", "-k", "sliced:length_scale=2", "--calibrate", "-o", "r.kermes")
+    run("fit", "cells.csv", *TABLE, "--label", "age", *FIXED, "--calibrate", "-o", "r.kermes")
     records = run("predict", "r.kermes", "new.csv", "--std", "--interval", "0.8", "--json").json
     assert list(records[0]) == ["patient", "low", "high", "std", "prediction"]
     assert all(r["low"] < r["high"] for r in records)
     refused = run("predict", "r.kermes", "new.csv", "--interval", "0.99", code=2).err
     assert "too much for a model of 24 measures; the largest coverage with finite intervals is 0.96" in refused
-    run("fit", "cells.csv", *SICK, "-k", "sliced:length_scale=2", "-o", "s.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "s.kermes")
     assert "fit with --calibrate" in run("predict", "s.kermes", "new.csv", "--interval", "0.9", code=2).err
 
 
@@ -171,7 +173,7 @@ def test_probabilities_and_standard_deviations(run):
     assert list(records[0]) == ["patient", "std", "prediction"]
     assert all(record["std"] > 0 for record in records)
     assert "fit with --learner gp" in run("predict", "r.kermes", "new.csv", "--proba", code=2).err
-    run("fit", "cells.csv", *SICK, "-o", "s.kermes")
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "s.kermes")
     assert "fit with --learner gp" in run("predict", "s.kermes", "new.csv", "--std", code=2).err
 
 
@@ -212,8 +214,8 @@ def test_classes_that_are_numbers_stay_classes(run, folder):
     lines = folder.joinpath("cells.csv").read_text().replace(",yes,", ",2.0,").replace(",no,", ",1.0,")
     folder.joinpath("floats.csv").write_text(lines)
     folder.joinpath("whole.csv").write_text(lines.replace(",2.0,", ",2,").replace(",1.0,", ",1,"))
-    run("fit", "floats.csv", *SICK, "-o", "f.kermes")
-    run("fit", "whole.csv", *SICK, "-o", "w.kermes")
+    run("fit", "floats.csv", *SICK, *FIXED, "-o", "f.kermes")
+    run("fit", "whole.csv", *SICK, *FIXED, "-o", "w.kermes")
     said = {
         run("predict", model, data, *SICK).err
         for model in ("f.kermes", "w.kermes")

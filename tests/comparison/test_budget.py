@@ -4,6 +4,7 @@ from sklearn.pipeline import make_pipeline
 from tests.comparison.cases import two_widths
 
 from kermes import Engine, compare, divergences
+from kermes._quantities import duration
 from kermes.comparison import Candidate, _budget, _run
 from kermes.exceptions import InvalidParameterError
 from kermes.features import Codebook, MomentFeatures
@@ -29,7 +30,7 @@ def test_budgets_that_make_no_sense(budget):
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.04, "40 ms"), (45, "45 s"), (600, "10 min"), (9000, "2.5 h")])
 def test_durations(seconds, text):
-    assert _budget.duration(seconds) == text
+    assert duration(seconds) == text
 
 
 def test_an_estimate_counts_all_pairs(monkeypatch):

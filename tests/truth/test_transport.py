@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.LINE, *truths.PLANE])
-@cases(100)
+@cases(60)
 @given(st.data())
 def test_wasserstein(truth, data):
     judge(truth, data.draw(truth.pairs))

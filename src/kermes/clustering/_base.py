@@ -34,10 +34,6 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
     divergence_: Any
     labels_: IndexArray
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.divergence, str)
-
     def _read(self, X: Any, *, reset: bool) -> Samples:
         """Return checked measures, or distances if precomputed; with ``reset`` they are training samples."""
         divergence = self._resolve_divergence("None or 'precomputed'")
@@ -56,8 +52,3 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
         if not isinstance(samples, Measures):
             return samples, samples
         return samples, np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        return tags

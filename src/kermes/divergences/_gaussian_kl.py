@@ -15,7 +15,7 @@ from ..measures import Measures, as_measures
 from ._atoms import KernelSource, centred_atoms, undetermined
 from ._base import Claims, Divergence, Route, Tile, batches, filled, n_prepared, pair_sums, require_same_dim
 from ._features import Coordinates, Features, explicit_features
-from ._thin import Prepared, Thin, kl_row, moments_rounding, moments_tile, thin_moments, thin_tile
+from ._thin import Prepared, Thin, ThinRoute, kl_row, moments_rounding, moments_tile, thin_moments, thin_tile
 
 if TYPE_CHECKING:
     from ..core.gaussian_kl import Dual
@@ -62,16 +62,8 @@ class FeaturesRoute(Route):
         return float(self.features.rank**2)
 
 
-@dataclass(frozen=True, eq=False)
-class ThinRoute(Route):
-    """By the axes of the covariances: more dimensions than atoms."""
-
-    features: Features
-    ridge: float
-
-    def prepare(self, X: Measures) -> Thin:
-        """Decompose the centred points of each measure."""
-        return Thin.of(X, self.features, self.ridge)
+class AxesRoute(ThinRoute):
+    """By the axes of the covariances."""
 
     def tile(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the symmetrised divergence."""
@@ -244,5 +236,5 @@ class GaussianKL(Divergence):
         if features is not None:
             return FeaturesRoute(features, self.reg)
         if isinstance(self.ground, Linear):
-            return ThinRoute(Coordinates(X.dim), self.reg)
+            return AxesRoute(Coordinates(X.dim), self.reg)
         return AtomsRoute(KernelSource.of(self.ground, X, Y), self.reg)

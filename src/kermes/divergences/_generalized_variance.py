@@ -14,9 +14,9 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
 from ._atoms import FactorsRoute, KernelSource, kernel_table
 from ._base import Claims, empty_tile, filled, n_prepared, pooled_points
-from ._features import Coordinates, Features, exact_features, feature_map
+from ._features import Coordinates, exact_features, feature_map
 from ._jensen import Jensen, JensenRoute
-from ._thin import STEEP, Prepared, ScaledMoments, Thin, half_log_det_row, moments_tile, thin_tile
+from ._thin import STEEP, Prepared, ScaledMoments, Thin, ThinRoute, half_log_det_row, moments_tile, thin_tile
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
@@ -52,16 +52,8 @@ class MomentsRoute(ScaledMoments, JensenRoute):
         return rank**3 / 3 * FACTOR + rank**2 / 2 * LOOKUP
 
 
-@dataclass(frozen=True, eq=False)
-class ThinRoute(JensenRoute):
-    """By singular values of the centred points of each pair: more dimensions than atoms, and points far apart."""
-
-    features: Features
-    ridge: float
-
-    def prepare(self, X: Measures) -> Thin:
-        """Decompose the centred points of each measure."""
-        return Thin.of(X, self.features, self.ridge)
+class AxesRoute(ThinRoute, JensenRoute):
+    """By singular values of the centred points of each pair: points far apart."""
 
     def values(self, A: Thin) -> FloatArray:
         """Return h of each measure."""
@@ -215,7 +207,7 @@ class GeneralizedVariance(Jensen):
         # A centre common to all measures must not round away what a pair depends on.
         with np.errstate(over="ignore"):
             spread = max(float(np.square(Z.points - centre).sum(axis=1).max()) for Z in (X, Y))
-        return atoms if spread <= STEEP * self.eta else ThinRoute(Coordinates(X.dim), self.eta)
+        return atoms if spread <= STEEP * self.eta else AxesRoute(Coordinates(X.dim), self.eta)
 
     def _atoms_route(self, X: Measures, Y: Measures, centre: FloatArray | None) -> AtomsRoute:
         """Return the route over all atoms: with a table of kernel values, conditioned or not, or computing them."""

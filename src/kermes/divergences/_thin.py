@@ -231,6 +231,18 @@ def _fill(
         out[i, chosen] = row_of(A, int(rows[i]), B, cols[chosen])
 
 
+@dataclass(frozen=True, eq=False)
+class ThinRoute(Route):
+    """Base of routes by the axes of the covariances: more dimensions than atoms."""
+
+    features: Features
+    ridge: float
+
+    def prepare(self, X: Measures) -> Thin:
+        """Decompose the centred points of each measure."""
+        return Thin.of(X, self.features, self.ridge)
+
+
 class Prepared(NamedTuple):
     """Measures for a compiled core and, if their features are exact, by the axes of their covariances."""
 

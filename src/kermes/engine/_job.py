@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._linalg import ONE_THREAD
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Route, Tile
 from ..divergences._base import require_same_dim
@@ -168,23 +168,25 @@ class Job:
         limit = self.route.rounding(self.A, self.B, rows, cols) + ROUNDING * float(np.abs(values).max())
         below = (values < -limit) & (status == codes.OK)
         if below.any():
-            i, j = np.argwhere(below)[0]
             raise NumericalError(
-                f"{self.divergence!r} is negative, {values[i, j]:.3g}, for measures {self.rows[rows[i]]} and "
-                f"{self.cols[cols[j]]} (rows of the collections they were sliced from), which rounding does not "
-                "explain: d**power is at least 0. Check the scale of their points and weights; a divergence of your "
-                "own may define `signed` as True if values below 0 are meant."
+                f"{self.divergence!r} is negative, {values[below][0]:.3g}, for {self._first(below, rows, cols)}, which "
+                "rounding does not explain: d**power is at least 0. Check the scale of their points and weights; a "
+                "divergence of your own may define `signed` as True if values below 0 are meant."
             )
 
     def _refuse_failed(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
         failed = ~np.isfinite(values) | (status == codes.FAILED)
         if failed.any():
-            i, j = np.argwhere(failed)[0]
             raise NumericalError(
-                f"{self.divergence!r} found no finite value for measures {self.rows[rows[i]]} and "
-                f"{self.cols[cols[j]]} (rows of the collections they were sliced from). Check the scale of their "
-                "points and weights."
+                f"{self.divergence!r} found no finite value for {self._first(failed, rows, cols)}. Check the scale of "
+                "their points and weights."
             )
+
+    def _first(self, where: AnyArray, rows: IndexArray, cols: IndexArray) -> str:
+        """Return what errors call the first pair ``where`` something is wrong."""
+        i, j = np.argwhere(where)[0]
+        numbers = f"{self.rows[rows[i]]} and {self.cols[cols[j]]}"
+        return f"measures {numbers} (rows of the collections they were sliced from)"
 
 
 def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Parts:
