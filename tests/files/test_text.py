@@ -197,6 +197,37 @@ def test_names_that_are_written_differently_are_two_measures(tmp_path, monkeypat
     assert_array_equal(data.measures.points.ravel(), np.arange(len(names)))
 
 
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        (["01", "1", "02"], ["01", "1", "02"]),  # 01 is a name
+        (["10", "2", "0"], [10, 2, 0]),
+        (["1.50", "2", "1e1"], [1.5, 2.0, 10.0]),
+        (["a", '"b ""c"""', "a"], ["a", 'b "c"', "a"]),
+    ],
+)
+def test_labels_and_what_else_is_known_are_numbers_unless_they_start_with_zeros(
+    tmp_path, monkeypatch, load, written, labels
+):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    rows = "".join(f"{key},{word},{word},{i}\n" for i, (key, word) in enumerate(zip("pqr", written, strict=True)))
+    (tmp_path / "t.csv").write_text("id,arm,site,x\n" + 2 * rows)
+    data = files.read(tmp_path / "t.csv", by="id", columns=["x"], label="arm", metadata=["site"])
+    assert data.labels.tolist() == data.metadata["site"].tolist() == labels
+    (tmp_path / "points.csv").write_text("id,x\np,1\nq,2\nr,3\n")
+    (tmp_path / "s.csv").write_text("id,arm,site,x\n" + rows)
+    data = files.read(tmp_path / "points.csv", by="id", samples=tmp_path / "s.csv", label="arm")
+    assert data.labels.tolist() == labels
+
+
+def test_lines_of_labels_are_numbers_unless_they_start_with_zeros(tmp_path):
+    (tmp_path / "points.csv").write_text("id,x\np,1\nq,2\nr,3\n")
+    for text, labels in [("01\n1\n2\n", ["01", "1", "2"]), ("0\n1\n2\n", [0, 1, 2]), ("0.5\n1\n2\n", [0.5, 1, 2])]:
+        (tmp_path / "labels.txt").write_text(text)
+        assert files.read(tmp_path / "points.csv", by="id", labels=tmp_path / "labels.txt").labels.tolist() == labels
+
+
 @pytest.mark.parametrize(
     ("samples", "labels"),
     [

@@ -25,9 +25,9 @@ WHOLE = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
 def joined(data: Data, path: Path, by: str | None, label: str | None, metadata: Sequence[str]) -> Data:
     """Return the measures that the table names, with the columns that are wanted."""
     text = not _parquet.is_parquet(path)
-    source: Source = _text.source(path, _text.Dialect(), None, by or "") if text else _parquet.source(path)
-    name = by if by is not None and by in source.schema else next(iter(source.schema))
     wanted = [*([] if label is None else [label]), *metadata]
+    source: Source = _text.source(path, _text.Dialect(), None, by or "", wanted) if text else _parquet.source(path)
+    name = by if by is not None and by in source.schema else next(iter(source.schema))
     for column in wanted:
         try:
             require_column(source.schema, column)

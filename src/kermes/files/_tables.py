@@ -48,7 +48,9 @@ def read(
         source = _parquet.source(path)
     else:
         used = None if named is None else [name for name in named if name is not None]
-        source = _text.source(path, dialect, used, None if by in {*(columns or ()), weights, label, *metadata} else by)
+        labels = [name for name in (label, *metadata) if name is not None and name not in {*(columns or ()), weights}]
+        text = None if by in {*(columns or ()), weights, *labels} else by
+        source = _text.source(path, dialect, used, text, labels)
     try:
         data = _read(source, path, by, columns, weights, label, metadata, drop_missing)
     except InvalidMeasureError as error:

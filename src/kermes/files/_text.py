@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ COLUMNS = 100_000
 STDIN = Path("-")
 #: Bytes that are parsed at a time: pieces of Arrow's own megabyte cost as much again afterwards.
 PIECE = 1 << 22
+#: A whole number that starts with a zero, as no number does: a name.
+ZEROS = re.compile(rb"\s*[+-]?0\d+\s*")
 #: Length that the first line may have.
 LINE = 1 << 27
 
@@ -51,10 +55,13 @@ class Dialect:
                 ) from None
 
 
-def source(path: Path, dialect: Dialect, columns: Sequence[str] | None, by: str | None) -> InMemory:
+def source(
+    path: Path, dialect: Dialect, columns: Sequence[str] | None, by: str | None, labels: Sequence[str] = ()
+) -> InMemory:
     """Return the table through whichever of pyarrow, pandas and polars is there; ``columns`` of it, if it has them.
 
     The column ``by``, or else the first one, names measures and is text: 01 and 1 are two names. None: no column is.
+    Columns of ``labels`` are text where one of them is a whole number that starts with a zero.
     """
     dialect.check()
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
@@ -63,10 +70,13 @@ def source(path: Path, dialect: Dialect, columns: Sequence[str] | None, by: str 
     names = [name for name in columns or () if name in header]
     wanted = names if columns is not None and len(names) == len(columns) else None
     text = by if by is None or by in header else header[0]
+    labels = [name for name in dict.fromkeys(labels) if name in header and name != text]
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
             with decoding(path, "a table"):
-                table = nw.from_native(load(_content(path, dialect, stdin), dialect, wanted, text), eager_only=True)
+                table = nw.from_native(
+                    load(partial(_content, path, dialect, stdin), dialect, wanted, text, labels), eager_only=True
+                )
         except ImportError:
             continue
         if not len(table):
@@ -84,59 +94,126 @@ def refuse_twice(names: Sequence[str], path: Path) -> None:
         raise InvalidFileError(f"{str(path)!r} has two columns of the same name; rename one of them.")
 
 
-def _by_pyarrow(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
+def _by_pyarrow(
+    content: Callable[[], Any],
+    dialect: Dialect,
+    columns: Sequence[str] | None,
+    text: str | None,
+    labels: Sequence[str] = (),
+) -> Any:
     import pyarrow as pa
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
+    coded = [name for name in (text, *labels) if name is not None]
     table = read_csv(
-        content,
+        content(),
         read_options=ReadOptions(encoding=dialect.encoding or "utf8", block_size=PIECE),
         parse_options=ParseOptions(delimiter=dialect.separator),
         convert_options=ConvertOptions(
             decimal_point=dialect.decimal or ".",
             include_columns=list(dict.fromkeys(columns or ())),
-            column_types={} if text is None else {text: pa.dictionary(pa.int32(), pa.binary())},
+            column_types=dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.binary())),  # few words, in many rows
         ),
     )
-    if text not in table.column_names:
-        return table
-    try:  # few names, in many rows
-        names = [
-            pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
-            for part in table[text].chunks
-        ]
-    except pa.ArrowInvalid:  # bytes that are no text in UTF-8: an error for whoever reads the column
-        names = table[text].cast(pa.binary()).chunks
-    return table.set_column(table.column_names.index(text), text, pa.chunked_array(names))
+    for name in coded:
+        if name in table.column_names:
+            column = _names(table[name]) if name == text else _labels(table[name], dialect)
+            table = table.set_column(table.column_names.index(name), name, column)
+    return table
 
 
-def _by_pandas(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
+def _names(column: Any) -> Any:
+    """Return coded bytes as coded strings; bytes where they are no text in UTF-8, an error for whoever reads them."""
+    import pyarrow as pa
+
+    try:
+        parts = [pa.DictionaryArray.from_arrays(p.indices, p.dictionary.cast(pa.string())) for p in column.chunks]
+    except pa.ArrowInvalid:
+        return column.cast(pa.binary())
+    return pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string()))
+
+
+def _labels(column: Any, dialect: Dialect) -> Any:
+    """Return coded bytes as Arrow reads them from text; as names where a whole number among them starts with a zero."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, ReadOptions, read_csv
+
+    column = column.unify_dictionaries()
+    words = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    if not words or any(ZEROS.fullmatch(word) or b"\n" in word or b"\r" in word for word in words):
+        return _names(column)
+    table = read_csv(
+        BytesIO(b"".join(b'"' + word.replace(b'"', b'""') + b'"\n' for word in words)),
+        read_options=ReadOptions(column_names=["label"], block_size=LINE),
+        convert_options=ConvertOptions(decimal_point=dialect.decimal or "."),
+    )
+    values = table["label"].combine_chunks()
+    return pa.chunked_array([values.take(part.indices) for part in column.chunks], values.type)
+
+
+def _by_pandas(
+    content: Callable[[], Any],
+    dialect: Dialect,
+    columns: Sequence[str] | None,
+    text: str | None,
+    labels: Sequence[str] = (),
+) -> Any:
     import pandas as pd
 
-    return pd.read_csv(
-        content,
-        sep=dialect.separator,
-        decimal=dialect.decimal or ".",
-        encoding=dialect.encoding,
-        usecols=None if columns is None else list(columns),
-        dtype=None if text is None else {text: str},
-    )
+    def read(columns: Sequence[str] | None, text: Sequence[str]) -> Any:
+        return pd.read_csv(
+            content(),
+            sep=dialect.separator,
+            decimal=dialect.decimal or ".",
+            encoding=dialect.encoding,
+            usecols=None if columns is None else list(columns),
+            dtype=dict.fromkeys(text, str),
+        )
+
+    return _read_again(read, columns, text, labels)
 
 
-def _by_polars(content: Any, dialect: Dialect, columns: Sequence[str] | None, text: str | None) -> Any:
+def _by_polars(
+    content: Callable[[], Any],
+    dialect: Dialect,
+    columns: Sequence[str] | None,
+    text: str | None,
+    labels: Sequence[str] = (),
+) -> Any:
     import polars as pl
 
-    if dialect.encoding is not None:
-        raw = content.read_bytes() if isinstance(content, Path) else content.read()
-        content = BytesIO(raw.decode(dialect.encoding).encode())
-    return pl.read_csv(
-        content,
-        separator=dialect.separator or ",",
-        decimal_comma=dialect.decimal == ",",
-        columns=None if columns is None else list(columns),
-        infer_schema_length=None,
-        schema_overrides=None if text is None else {text: pl.String},
-    )
+    def read(columns: Sequence[str] | None, text: Sequence[str]) -> Any:
+        file = content()
+        if dialect.encoding is not None:
+            raw = file.read_bytes() if isinstance(file, Path) else file.read()
+            file = BytesIO(raw.decode(dialect.encoding).encode())
+        return pl.read_csv(
+            file,
+            separator=dialect.separator or ",",
+            decimal_comma=dialect.decimal == ",",
+            columns=None if columns is None else list(columns),
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(text, pl.String),
+        )
+
+    return _read_again(read, columns, text, labels)
+
+
+def _read_again(
+    read: Callable[[Sequence[str] | None, Sequence[str]], Any],
+    columns: Sequence[str] | None,
+    text: str | None,
+    labels: Sequence[str],
+) -> Any:
+    """Return the table, read once more with labels as text where a whole number among them starts with a zero."""
+    names = [] if text is None else [text]
+    table = read(columns, names)
+    whole = [name for name in labels if nw.from_native(table, eager_only=True)[name].dtype.is_integer()]
+    if whole:
+        words = nw.from_native(read(whole, whole), eager_only=True)
+        zeros = [name for name in whole if any(ZEROS.fullmatch(str(w).encode()) for w in set(words[name].to_list()))]
+        table = read(columns, [*names, *zeros]) if zeros else table
+    return table
 
 
 def _content(path: Path, dialect: Dialect, stdin: bytes | None) -> Any:
