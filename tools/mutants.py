@@ -221,22 +221,23 @@ def _record(name: str, part: Path) -> int:
             called.add((code.co_filename, code.co_qualname))
 
     class Plugin:
+        failed = False
+
         @pytest.hookimpl(hookwrapper=True)
         def pytest_runtest_protocol(self, item):
-            start = time.process_time()
+            start, self.failed = time.process_time(), False
             called.clear()
             yield
             functions: dict[str, list[str]] = {}
             for file, function in sorted(called):
                 functions.setdefault(Path(file).relative_to(SOURCE).as_posix(), []).append(function)
-            entries[item.nodeid] = {"seconds": round(time.process_time() - start, 3), "calls": functions}
-
-        def pytest_runtest_logreport(self, report):
-            if report.failed:
-                entries.pop(report.nodeid, None)
-            if report.when == "teardown":
+            if not self.failed:
+                entries[item.nodeid] = {"seconds": round(time.process_time() - start, 3), "calls": functions}
                 part.with_suffix(".new").write_text(json.dumps(entries))
                 part.with_suffix(".new").replace(part)
+
+        def pytest_runtest_logreport(self, report):
+            self.failed |= report.failed
 
     threading.setprofile(note)
     sys.setprofile(note)

@@ -147,3 +147,18 @@ def test_equal_points_are_counted_once():
     X = Measures.from_samples([[[0.0, 1.0], [2.0, 3.0]], [[-0.0, 1.0], [2.0, 3.5]]])
     assert fewest_points(X, X) == 3
     assert fewest_points(X, X[:1]) == 3
+
+
+def test_estimates_of_routes_grow_with_the_work():
+    """Which route is taken changes no value, only the time: more pairs or points never look cheaper."""
+    rng = np.random.default_rng(0)
+    X, Y = (Measures.from_histograms(rng.random((4, m)), rng.normal(size=(m, 2))) for m in (20, 40))
+    mmd = divergences.MMD(ground.Gaussian(sigma=1.0))
+    estimates = [mmd._support(Z, Z, n_pairs, 1e9)[1] for Z in (X, Y) for n_pairs in (10.0, 1e4, 1e6)]
+    assert estimates[:3] == sorted(estimates[:3])
+    assert len(set(estimates)) == 6
+    assert all(small < large for small, large in zip(estimates[:3], estimates[3:], strict=True))
+    assert estimates[2] > 100 * estimates[0]
+    claims = mmd.claims(2)
+    assert claims.negative_type == 2.0
+    assert claims.metric

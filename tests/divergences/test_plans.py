@@ -96,6 +96,21 @@ def test_a_uniform_matrix_is_the_binary_cost():
     assert ground.Matrix(np.zeros((1, 1))).uniform is None
 
 
+@pytest.mark.parametrize("light", [1e-10, 1e-17, 1e-30])
+def test_what_moves_is_weighed_against_what_moves(light):
+    """Not against the mass that stays, beside which it would be rounding."""
+    ids = np.arange(2)
+    plan = _plans.in_place(ids, np.array([1.0 - light, light]), ids, np.array([1.0 - 3 * light, 3 * light]))
+    assert_allclose(plan[:, 1], [2 * light, light])
+    assert plan[1, 0] == 0.0
+
+
+def test_infinite_costs_have_no_entropic_plan():
+    half, options = np.full(2, 0.5), divergences.Sinkhorn(0.1)._run(0.0).options
+    with pytest.raises(NumericalError, match="no finite entropic plan"):
+        _plans.entropic(half, half, np.array([[0.0, np.inf], [1.0, 0.0]]), options)
+
+
 def test_range_over_all_optimal_plans():
     """p = 1 on the line: two plans of equal cost, S = (.5, .5, 0) or (1, 0, 0)."""
     z = np.arange(3.0)
