@@ -34,7 +34,7 @@ SOURCE = ROOT / "src" / "kermes"
 PACKAGES = ("core", "divergences", "engine")
 RECORD, CALLS = ROOT / "tests" / "mutants.json", ROOT / ".mutants-calls.json"
 #: Seconds of processor time: of the tests of a mutant (the quickest first), of one test, of a file of tests.
-BUDGET, LONGEST, FILE = 12.0, 4.0, 60
+BUDGET, LONGEST, FILE = 6.0, 2.0, 60
 OTHER = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
