@@ -315,3 +315,21 @@ def test_what_the_correction_leaves_of_the_transport_value_is_linear_in_tol():
     coarse, fine, truth = (distances(A, B, epsilon=0.1, cost="euclidean", tol=tol) for tol in (1e-2, 1e-4, 1e-11))
     assert np.median(np.abs(coarse - truth) / truth) < 2e-3
     assert np.median(np.abs(fine - truth)) < np.median(np.abs(coarse - truth)) / 30
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e20, 1e-60, 1e60])
+@pytest.mark.parametrize(("cost", "degree"), [("sqeuclidean", 2), ("euclidean", 1)])
+def test_costs_in_single_precision_keep_their_digits_at_any_scale_and_offset(cost, degree, scale):
+    clouds = np.random.default_rng(0).normal(size=(3, 12, 2))
+    epsilon = 0.3
+
+    def values(tol, factor=1.0, offset=0.0):
+        S = divergences.Sinkhorn(epsilon * factor**degree, cost=cost, tol=tol)
+        X = Measures.from_samples(factor * clouds + offset)
+        return pairwise(X, divergence=S, engine=ENGINE, squared=degree == 2) / factor**degree
+
+    exact = values(1e-10)
+    np.testing.assert_allclose(values(1e-3, scale), exact, atol=3e-3 * epsilon)
+    np.testing.assert_allclose(values(1e-3, scale), values(1e-3), atol=1e-5 * epsilon)
+    if scale == 1.0:  # a difference of coordinates near 1e6 keeps ten digits in double precision, none in single
+        np.testing.assert_allclose(values(1e-3, offset=1e6), values(1e-3), atol=1e-5 * epsilon)

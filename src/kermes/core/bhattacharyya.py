@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from .cholesky import factor, forward, pad
-from .generalized_variance import HALF, extend, place_atoms, start_row, workspace
+from .generalized_variance import extend, place_second, start_row, workspace
 from .jit import tile_core
 from .moments import gap_of_means
 from .points import longest, padded
@@ -41,8 +41,8 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out):
         corner = start_row(ground, A, row, work)
         second[:corner] = 0.0
         for j in range(i + 1 if triangle else 0, len(cols)):
-            end = place_atoms(B, cols[j], HALF, corner, work)
-            log_det = A.halves[row, 0] + extend(ground, corner, end, work)
+            end = place_second(ground, B, cols[j], corner, work)
+            log_det = A.halves[row, 0] + extend(corner, end, work)
             first[corner:end] = 0.0
             second[corner:end] = work.scales[corner:end]
             p11 = scale * (A.halves[row, 1] + forward(work.L, work.inverse, corner, end, first))

@@ -30,8 +30,9 @@ SMALLEST_ROOT = math.sqrt(2.0)
 class Factors(NamedTuple):
     """Atoms, their scales s = sqrt(w / ridge), and factors of I + T / 2 with T = diag(s) K diag(s).
 
-    ``places[i]`` is where the vectors of length p_i (a multiple of 4) and the matrix p_i x p_i of measure i start, if
-    factors are ``kept``; they are computed again for each row of a tile otherwise. ``halves`` holds log det(I + T / 2)
+    ``places[i]`` is where the vectors of length p_i (a multiple of 4) and the matrices p_i x p_i of measure i start, if
+    factors, and the lower triangles I + T / 2 that they are of (``blocks``), are ``kept``; they are computed again for
+    each row of a tile, or for each pair, otherwise. ``halves`` holds log det(I + T / 2)
     and |z|^2 for z = L^-1 s / sqrt 2, ``values`` log det(I + Sigma / ridge) / 2 with the centred covariance Sigma.
     """
 
@@ -42,6 +43,7 @@ class Factors(NamedTuple):
     offsets: IndexArray
     kept: bool
     places: IndexArray
+    blocks: FloatArray
     factors: FloatArray
     inverses: FloatArray
     solved: FloatArray
@@ -102,16 +104,23 @@ def place_atoms(A, row, scale, corner, work):
 
 
 @tile_core
-def extend(ground, start, stop, work):
-    """Extend the factor of I + T by the rows ``start`` to ``stop``; returns what they add to log det."""
-    x, ids, scales, L, inverse, _ = work
+def fill_rows(ground, start, stop, end, work):
+    """Fill the lower triangle of I + T in the rows ``start`` to ``stop`` and the columns before ``end``."""
+    x, ids, scales, L, _, _ = work
     for a in range(start, stop):
-        row = L[a, : a + 1]
-        values_row(ground, x, ids, a, x, ids, 0, a + 1, row)
-        for b in range(a + 1):
+        size = min(a + 1, end)
+        row = L[a, :size]
+        values_row(ground, x, ids, a, x, ids, 0, size, row)
+        for b in range(size):
             row[b] *= scales[a] * scales[b]
-        row[a] += 1.0
-    return checked(factor(L, inverse, start, stop), inverse, start, stop)
+        if size == a + 1:
+            row[a] += 1.0
+
+
+@tile_core
+def extend(start, stop, work):
+    """Factorise the rows ``start`` to ``stop`` of I + T; returns what they add to log det."""
+    return checked(factor(work.L, work.inverse, start, stop), work.inverse, start, stop)
 
 
 @tile_core
@@ -124,9 +133,9 @@ def checked(log_det, inverse, start, stop):
 
 
 @tile_core
-def extend_both(ground, start, stop, work):
+def extend_both(start, stop, work):
     """Extend the factor and z = L^-1 s; returns what the rows add to log det and to |z|^2."""
-    log_det = extend(ground, start, stop, work)
+    log_det = extend(start, stop, work)
     for a in range(start, stop):
         work.z[a] = work.scales[a]
     return log_det, forward(work.L, work.inverse, start, stop, work.z)
@@ -138,22 +147,35 @@ def prepare(ground, A, rows):
     work = workspace(A.coordinates.shape[0], padded(longest(A.offsets, rows)))
     for i in rows:
         end = place_atoms(A, i, 1.0, 0, work)
-        log_det, square = extend_both(ground, 0, end, work)
+        fill_rows(ground, 0, end, end, work)
+        log_det, square = extend_both(0, end, work)
         A.values[i] = 0.5 * (log_det + np.log(A.ridge * square))
         place_atoms(A, i, HALF, 0, work)
-        A.halves[i, 0], A.halves[i, 1] = extend_both(ground, 0, end, work)
+        fill_rows(ground, 0, end, end, work)
+        if A.kept:
+            save_block(work, end, A, i)
+        A.halves[i, 0], A.halves[i, 1] = extend_both(0, end, work)
         if A.kept:
             save(work, end, A, i)
 
 
 @tile_core
+def save_block(work, side, A, row):
+    """Store I + T / 2 of a measure."""
+    corner = A.places[row, 1]
+    for a in range(side):
+        for b in range(a + 1):
+            A.blocks[corner + a * side + b] = work.L[a, b]
+
+
+@tile_core
 def save(work, side, A, row):
-    """Store the factor and z of a measure."""
+    """Store the factor and z of a measure; beside the lower triangle, the blocks on the diagonal."""
     first, corner = A.places[row, 0], A.places[row, 1]
     for a in range(side):
         A.inverses[first + a] = work.inverse[a]
         A.solved[first + a] = work.z[a]
-        for b in range(a):
+        for b in range(padded(a + 1)):
             A.factors[corner + a * side + b] = work.L[a, b]
         A.factors[corner + a * side + a] = 1.0 / work.inverse[a]
 
@@ -165,7 +187,7 @@ def restore(work, side, A, row):
     for a in range(side):
         work.inverse[a] = A.inverses[first + a]
         work.z[a] = A.solved[first + a]
-        for b in range(a):
+        for b in range(padded(a + 1)):
             work.L[a, b] = A.factors[corner + a * side + b]
 
 
@@ -176,8 +198,25 @@ def start_row(ground, A, row, work):
     if A.kept:
         restore(work, corner, A, row)
     else:
-        extend_both(ground, 0, corner, work)
+        fill_rows(ground, 0, corner, corner, work)
+        extend_both(0, corner, work)
     return corner
+
+
+@tile_core
+def place_second(ground, B, col, corner, work):
+    """Put the atoms of the second measure of a pair in place, and their rows of I + T; returns where they end."""
+    end = place_atoms(B, col, HALF, corner, work)
+    if not B.kept:
+        fill_rows(ground, corner, end, end, work)
+        return end
+    fill_rows(ground, corner, end, corner, work)
+    side, first = end - corner, B.places[col, 1]
+    for a in range(side):
+        source, target = B.blocks[first + a * side : first + (a + 1) * side], work.L[corner + a]
+        for b in range(a + 1):
+            target[corner + b] = source[b]
+    return end
 
 
 @tile_core
@@ -188,8 +227,8 @@ def atoms_tile(ground, A, rows, B, cols, triangle, out):
         row = rows[i]
         corner = start_row(ground, A, row, work)
         for j in range(i + 1 if triangle else 0, len(cols)):
-            end = place_atoms(B, cols[j], HALF, corner, work)
-            log_det, square = extend_both(ground, corner, end, work)
+            end = place_second(ground, B, cols[j], corner, work)
+            log_det, square = extend_both(corner, end, work)
             out[i, j] = 0.5 * (A.halves[row, 0] + log_det + np.log(A.ridge * (A.halves[row, 1] + square)))
 
 

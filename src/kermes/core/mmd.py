@@ -8,8 +8,12 @@ import numpy as np
 
 from .._typing import FloatArray
 from .exp import exp
-from .jit import tile_core
-from .points import Atoms, kernel_row, longest, values_row
+from .ground_codes import GAUSSIAN
+from .jit import inline_core, tile_core
+from .points import Atoms, kernel_row, longest, squared, sum_row, values_row
+
+#: Atoms of the second measure taken at once: 256 in 10-D are 20 KiB, which stay in the first cache.
+CHUNK = 256
 
 
 class Embedded(NamedTuple):
@@ -17,6 +21,23 @@ class Embedded(NamedTuple):
 
     atoms: Atoms
     norms: FloatArray
+
+
+@inline_core
+def weighted_sum(ground, x, x_ids, s, y, y_ids, b, start, stop, buffer):
+    """Return sum_t b_t k(x_s, y_t), t from ``start`` to ``stop``."""
+    weights, total = b[start:stop], 0.0
+    if ground.code == GAUSSIAN:
+        # Exponentials are summed as they are computed; to store them first takes 10 % longer.
+        sum_row(squared, x, s, y, start, stop, 0.0, buffer)
+        gamma = ground.params[0]
+        for t in range(stop - start):
+            total += weights[t] * exp(-gamma * buffer[t])
+        return total
+    values_row(ground, x, x_ids, s, y, y_ids, start, stop, buffer)
+    for t in range(stop - start):
+        total += weights[t] * buffer[t]
+    return total
 
 
 @tile_core
@@ -27,17 +48,17 @@ def inner(ground, A, i, B, j, same, buffer):
     """
     x, a, x_offsets, x_ids = A
     y, b, y_offsets, y_ids = B
-    start, stop = y_offsets[j], y_offsets[j + 1]
-    total = 0.0
-    for s in range(x_offsets[i], x_offsets[i + 1]):
-        end = s + 1 if same else stop
-        values_row(ground, x, x_ids, s, y, y_ids, start, end, buffer)
-        row = 0.0
-        for t in range(end - start):
-            row += b[start + t] * buffer[t]
-        if same:
-            row = 2.0 * row - b[s] * buffer[s - start]
-        total += a[s] * row
+    last, total = y_offsets[j + 1], 0.0
+    for start in range(y_offsets[j], last, CHUNK):
+        stop = min(start + CHUNK, last)
+        for s in range(start if same else x_offsets[i], x_offsets[i + 1]):
+            end = min(s, stop) if same else stop
+            row = weighted_sum(ground, x, x_ids, s, y, y_ids, b, start, end, buffer)
+            if same:
+                row *= 2.0
+                if s < stop:
+                    row += weighted_sum(ground, x, x_ids, s, y, y_ids, b, s, s + 1, buffer)
+            total += a[s] * row
     return total
 
 

@@ -68,15 +68,21 @@ def wrapped(a, b, period):
 
 @inline_core
 def sum_row(term, x, i, y, start, stop, period, out):
-    """out[j] = sum over the coordinates of term(x_i, y_(start + j), period), two at a time."""
-    odd = x.shape[0] % 2
-    for j in range(stop - start):
-        out[j] = term(x[0, i], y[0, start + j], period) if odd else 0.0
-    for k in range(odd, x.shape[0], 2):
-        x0, x1 = x[k, i], x[k + 1, i]
-        y0, y1 = y[k, start:stop], y[k + 1, start:stop]
-        for j in range(stop - start):
+    """out[j] = sum over the coordinates of term(x_i, y_(start + j), period), four at a time."""
+    d, n = x.shape[0], stop - start
+    for j in range(n):
+        out[j] = term(x[0, i], y[0, start + j], period) if d % 2 else 0.0
+    if d % 4 > 1:
+        k = d % 2
+        x0, x1, y0, y1 = x[k, i], x[k + 1, i], y[k, start:stop], y[k + 1, start:stop]
+        for j in range(n):
             out[j] += term(x0, y0[j], period) + term(x1, y1[j], period)
+    for k in range(d % 4, d, 4):
+        x0, x1, x2, x3 = x[k, i], x[k + 1, i], x[k + 2, i], x[k + 3, i]
+        y0, y1, y2, y3 = y[k, start:stop], y[k + 1, start:stop], y[k + 2, start:stop], y[k + 3, start:stop]
+        for j in range(n):
+            first, second = term(x0, y0[j], period), term(x1, y1[j], period)
+            out[j] += (first + second) + (term(x2, y2[j], period) + term(x3, y3[j], period))
 
 
 @tile_core

@@ -129,12 +129,12 @@ def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: flo
     atoms = source.atoms(X)
     sides = padded_size(np.diff(atoms.offsets))
     areas = sides**2
-    kept = bool(8 * areas.sum() <= factor_bytes)
+    kept = bool(16 * areas.sum() <= factor_bytes)
     places = np.stack([ragged.offsets_of(sides)[:-1], ragged.offsets_of(areas)[:-1]], axis=1)
     length, area = (int(sides.sum()), int(areas.sum())) if kept else (0, 0)
     factors = core.Factors(
         ridge, atoms.coordinates, atoms.ids, np.sqrt(atoms.weights / ridge), atoms.offsets, kept, places,
-        np.zeros(area), np.empty(length), np.empty(length), np.empty((len(X), 2)), np.empty(len(X)),
+        np.empty(area), np.zeros(area), np.empty(length), np.empty(length), np.empty((len(X), 2)), np.empty(len(X)),
     )  # fmt: skip
     factors.scales[np.repeat(undetermined(source, atoms, ridge), np.diff(atoms.offsets))] = np.nan
     for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):

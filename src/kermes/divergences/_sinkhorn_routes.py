@@ -96,7 +96,8 @@ class SinkhornRoute(Route, ABC):
         pairs, out = Pairs(A, rows, B, cols), _unsolved(rows, cols)
         if triangle:
             out = out._replace(status=np.triu(out.status, 1))
-        wanted, single = out.status == RETRY, self._single_suits(pairs)
+        wanted = out.status == RETRY
+        single = self._single_suits(pairs, out)
         if single:
             self.scale(np.float32, pairs, self.run.options, out)
         self._solve(pairs, self.run.options, out)
@@ -141,14 +142,21 @@ class SinkhornRoute(Route, ABC):
         """About 25 iterations over the block of costs at a moderate epsilon."""
         return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
 
-    def _single_suits(self, pairs: Pairs) -> bool:
-        """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes."""
+    def _single_suits(self, pairs: Pairs, out: Answers) -> bool:
+        """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes.
+
+        If it is, these pairs are done.
+        """
         if self.run.steep or self.run.options.tol < SINGLE or self.run.reach > LARGEST_SINGLE:
             return False
         few = pairs._replace(rows=pairs.rows[:1], cols=pairs.cols[-TRIAL:])
-        trial = _unsolved(few.rows, few.cols)
+        values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
+        trial = Answers(values.copy(), status.copy())
         self.scale(np.float32, few, self.run.options, trial)
-        return bool(np.count_nonzero(trial.status == RETRY) <= trial.status.size // 2)
+        if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
+            return False
+        values[:], status[:] = trial
+        return True
 
     def _offsets(self, A: Atoms) -> Answers:
         """Return what each measure adds to the KL-relative value to give the one asked for.

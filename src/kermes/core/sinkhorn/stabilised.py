@@ -22,7 +22,7 @@ from ..exp import exp
 from ..jit import strict_core, tile_core
 from ..status import FAILED, OK, RETRY, UNCONVERGED
 from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
-from .loop import THETA, WINDOW, adapt
+from .loop import STRONG, WINDOW, adapt
 from .newton import newton
 from .structs import TRANSPORT, Gibbs
 
@@ -131,7 +131,7 @@ def run_stage(pair, eps, tol, max_iter):
     for j in range(block.columns.size):
         block.columns.scaling[j] = 1.0
     absorb(pair, eps)
-    it, status, error, mark, theta, cap = 1, UNCONVERGED, np.inf, np.inf, THETA, STABLE_CAP
+    it, status, error, mark, theta, cap = 1, UNCONVERGED, np.inf, np.inf, STRONG, STABLE_CAP
     while it < max_iter:
         it += 1
         exact = not error > 1.5 * tol
