@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import inline_core
+from ..jit import inline_core, least_core
 from .doubles import EPS, add, two_product, two_sum
-from .pricing import place_of_least
+from .pricing import NOISE, place_of_least
 from .tree import arc_cost, hang
 
 
@@ -21,6 +21,25 @@ def compute_potentials(C, parent, ring, high, low, root):
         cost = arc_cost(C, n, w, up)
         high[w], low[w] = add(high[up], low[up], cost if w < n else -cost, 0.0)
         w = ring[w]
+
+
+@least_core
+def count_near(row, u, sinks, noise):
+    """Return how many reduced costs row[j] - u + sinks[j] are not above rounding, ``noise`` of their parts."""
+    near = 0
+    for j in range(len(row)):
+        near += row[j] - u + sinks[j] <= noise * (row[j] + abs(u) + abs(sinks[j]))
+    return near
+
+
+@inline_core
+def only_tree_is_near(C, high):
+    """Whether the arcs of the tree are the only ones whose reduced costs, in double precision, could be 0 or less."""
+    n, m = C.shape
+    near, sinks = 0, high[n : n + m]
+    for i in range(n):
+        near += count_near(C[i], high[i], sinks, NOISE)
+    return near == n + m - 1
 
 
 @inline_core

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ..ground_codes import EUCLIDEAN
+from ..ground_codes import EUCLIDEAN, SQEUCLIDEAN
 from ..jit import exact_core, inline_core
 from ..points import TABLE, cost_row, longest
 from ..status import OK, UNCONVERGED
@@ -95,6 +95,17 @@ def scaled_distance(x, i, y, j):
 
 
 @inline_core
+def mend(row, x, i, y):
+    """Compute the Euclidean distances anew whose squares are no normal numbers."""
+    extreme = 0
+    for j in range(len(row)):
+        extreme += not (1e-150 < row[j] < 1e150)
+    for j in range(len(row) if extreme > 0 else 0):
+        if not (1e-150 < row[j] < 1e150):
+            row[j] = scaled_distance(x, i, y, j)
+
+
+@inline_core
 def fill_costs(ground, points, p, pair, C):
     """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
     n, m = C.shape
@@ -109,19 +120,17 @@ def fill_costs(ground, points, p, pair, C):
             pair.x[k, i] = points[k, pair.a_ids[i]]
         for j in range(m):
             pair.y[k, j] = points[k, pair.b_ids[j]]
+    squared = p == 2.0 and ground.code == EUCLIDEAN
+    code = SQEUCLIDEAN if squared else ground.code
     for i in range(n):
         row = C[i]
-        cost_row(ground.code, ground.params, pair.x, i, pair.y, 0, m, row)
-        if ground.code == EUCLIDEAN:
-            for j in range(m):
-                if not (1e-150 < row[j] < 1e150):  # the square is no normal number
-                    row[j] = scaled_distance(pair.x, i, pair.y, j)
-        if p == 2.0:
-            for j in range(m):
-                row[j] *= row[j]
-        elif p != 1.0:
-            for j in range(m):
-                row[j] = row[j] ** p
+        cost_row(code, ground.params, pair.x, i, pair.y, 0, m, row)
+        if code == EUCLIDEAN:
+            mend(row, pair.x, i, pair.y)
+        if squared or p == 1.0:
+            continue
+        for j in range(m):
+            row[j] = row[j] * row[j] if p == 2.0 else row[j] ** p
 
 
 @exact_core

@@ -6,8 +6,8 @@ A basis is a spanning tree (``tree``). Potentials make the reduced costs C_ij - 
 negative reduced cost enters (``pricing``), and the arc of its cycle that runs empty first leaves.
 
 *Exactness.* Pivots go on in double precision while an arc is negative beyond rounding. Then the potentials of the tree
-are computed as sums of two doubles (about 32 digits), and all arcs are judged by both parts; if one is open, pivots
-go on in that precision (``certificate``). Costs may span twenty orders of magnitude, and a path through the largest of
+are computed as sums of two doubles (about 32 digits), and all arcs near 0 are judged by both parts; if one is open,
+pivots go on in that precision (``certificate``). Costs may span twenty orders of magnitude, and a path through the largest of
 them would lose the smallest: the last tree is optimal for the costs as given, not within some tolerance.
 
 Masses are rounded while flows change. At the end they are summed anew, and where that shows an arc of the tree to ship
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from ..jit import exact_core
-from .certificate import compute_potentials, exchange, open_arc, settle
+from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
 from .doubles import add
 from .pricing import BLOCK, greatest, negative_arc
 from .start import Bench, make_bench, start
@@ -77,7 +77,7 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
             pivots += 1
         if not both and (clean >= n or pivots == rounded):
             compute_potentials(C, parent, ring, high, low, root)
-            clean, both = 0, True
+            clean, both = n if only_tree_is_near(C, high) else 0, True
     top, most = greatest(C.ravel()), min(max_pivots, pivots + EXCHANGES * (n + m))
     while True:
         value, gap, short, lack = settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root)
