@@ -48,18 +48,18 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "line": Case("W_2 on the line, 100 points", partial(clouds, 100, 1), divergences.Wasserstein(), 1500, 5000),
+    "line": Case("W_2 on the line, 100 points", partial(clouds, 100, 1), divergences.Wasserstein(), 6000, 5000),
     "sliced": Case(
-        "sliced W_2 in 2-D, 50 points", partial(clouds, 50, 2), divergences.SlicedWasserstein(n_slices=50), 1000, 5000
+        "sliced W_2 in 2-D, 50 points", partial(clouds, 50, 2), divergences.SlicedWasserstein(n_slices=50), 3500, 5000
     ),
-    "exact": Case("exact W_2 in 3-D, 20 points", partial(clouds, 20, 3), divergences.Wasserstein(), 300),
-    "entropic": Case("Sinkhorn in 2-D, 50 points", partial(clouds, 50, 2), divergences.Sinkhorn(0.5), 250),
+    "exact": Case("exact W_2 in 3-D, 20 points", partial(clouds, 20, 3), divergences.Wasserstein(), 400),
+    "entropic": Case("Sinkhorn in 2-D, 50 points", partial(clouds, 50, 2), divergences.Sinkhorn(0.5), 400),
     "gaussian_w2": Case("Gaussian W_2 in 10-D", partial(clouds, 50, 10), divergences.GaussianWasserstein(), 700, 2000),
-    "gaussian_kl": Case("Gaussian KL in 5-D", partial(clouds, 50, 5), divergences.GaussianKL(), 1000, 5000),
+    "gaussian_kl": Case("Gaussian KL in 5-D", partial(clouds, 50, 5), divergences.GaussianKL(), 5000, 5000),
     "mmd": Case("MMD in 10-D, 50 points", partial(clouds, 50, 10), divergences.MMD(KERNEL), 500),
-    "mmd_features": Case("MMD in 2-D, 50 points", partial(clouds, 50, 2), divergences.MMD(KERNEL), 3000, 5000),
-    "k_igv": Case("k-IGV in 2-D, 30 points", partial(clouds, 30, 2), divergences.GeneralizedVariance(0.1, KERNEL), 350),
-    "jensen_shannon": Case("Jensen-Shannon, 256 bins", histograms, divergences.JensenShannon(), 1500, 5000),
+    "mmd_features": Case("MMD in 2-D, 50 points", partial(clouds, 50, 2), divergences.MMD(KERNEL), 5000, 5000),
+    "k_igv": Case("k-IGV in 2-D, 30 points", partial(clouds, 30, 2), divergences.GeneralizedVariance(0.1, KERNEL), 500),
+    "jensen_shannon": Case("Jensen-Shannon, 256 bins", histograms, divergences.JensenShannon(), 2500, 5000),
 }
 
 
