@@ -155,7 +155,7 @@ class MemoryKeeper:
 
 
 def _place(left: IndexArray, right: IndexArray) -> tuple[Any, ...]:
-    """Return the index of the block left x right; as slices where slots follow each other, which is ten times faster."""
+    """Return the index of the block left x right: slices, ten times as fast, where slots follow each other."""
     if all(len(slots) and (np.diff(slots) == 1).all() for slots in (left, right)):
         return slice(left[0], left[-1] + 1), slice(right[0], right[-1] + 1)
     return np.ix_(left, right)

@@ -93,7 +93,8 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
     high, wide = row_buffer.shape[1], column_buffer.shape[1]
     cost, ids = np.empty((high, wide)), np.empty(high, np.int64)
     d = A.coordinates.shape[0]
-    x, y, centre, single = np.empty((d, wide), np.float32), np.empty((d, high), np.float32), np.empty(d), like.itemsize == 4
+    x, y, centre = np.empty((d, wide), np.float32), np.empty((d, high), np.float32), np.empty(d)
+    single = like.itemsize == 4
     gibbs = Gibbs(np.empty((high + 1, wide), dtype), np.empty((high + 1, wide), dtype))
     for p in range(rows.size):
         columns = fill_side(column_buffer, A.weights[A.offsets[rows[p]] : A.offsets[rows[p] + 1]])

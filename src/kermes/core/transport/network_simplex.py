@@ -7,8 +7,8 @@ negative reduced cost enters (``pricing``), and the arc of its cycle that runs e
 
 *Exactness.* Pivots go on in double precision while an arc is negative beyond rounding. Then the potentials of the tree
 are computed as sums of two doubles (about 32 digits), and all arcs near 0 are judged by both parts; if one is open,
-pivots go on in that precision (``certificate``). Costs may span twenty orders of magnitude, and a path through the largest of
-them would lose the smallest: the last tree is optimal for the costs as given, not within some tolerance.
+pivots go on in that precision (``certificate``). Costs may span twenty orders of magnitude, and a path through the
+largest of them would lose the smallest: the last tree is optimal for the costs as given, not within some tolerance.
 
 Masses are rounded while flows change. At the end they are summed anew, and where that shows an arc of the tree to ship
 less than nothing (two measures that hardly differ, or atoms of next to no mass), arcs are exchanged by the dual method.
