@@ -165,7 +165,8 @@ def _block(array: AnyArray, left: IndexArray, right: IndexArray, copy: bool) -> 
     """Return the block left x right: a fresh array, or without ``copy`` a part of ``array`` where it is one."""
     place = _place(left, right)
     if isinstance(place[0], slice):
-        return array[place].copy() if copy else array[place]
+        part: AnyArray = array[place]
+        return part.copy() if copy else part
     block = np.empty((len(left), len(right)), dtype=array.dtype)
     for start in range(0, len(left), BAND):  # five times as fast as array[np.ix_(left, right)]
         block[start : start + BAND] = array.take(left[start : start + BAND], axis=0).take(right, axis=1)
