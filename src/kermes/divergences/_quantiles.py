@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, StatusArray
+from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
-from ..core import status as codes
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Route, Tile, batches, filled
+from ._base import Route, Tile, batches, filled, underflow_of_squares
 
 if TYPE_CHECKING:
     from ..core.transport.quantiles import Sorted
@@ -77,27 +76,13 @@ class QuantileRoute(Route):
             values *= self.share
         if self.p != 2:
             return Tile(values)
-        return Tile(values, _underflow(values, rows, cols, triangle, lambda r, c: self.powers(A, B, r, c, False, 3.0)))
 
+        def differ(i: IndexArray, j: IndexArray) -> AnyArray:
+            # W_3 bounds W_2 and is computed in units of the largest difference: 0 only where W_2 is no number.
+            (r, at), (c, to) = np.unique(i, return_inverse=True), np.unique(j, return_inverse=True)
+            return np.asarray(self.powers(A, B, rows[r], cols[c], False, 3.0)[at, to] > 0)
 
-def _underflow(
-    values: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, third: Callable[..., FloatArray]
-) -> StatusArray | None:
-    """Return FAILED for squared distances below the smallest normal number between measures that differ.
-
-    They have lost their digits. ``third(rows, cols)`` returns W_3, which bounds W_2 and is computed in units of the
-    largest difference: it is 0 only where W_2 is below the smallest number.
-    """
-    tiny = values < np.finfo(np.float64).tiny
-    if triangle:
-        tiny = np.triu(tiny, 1)
-    if not tiny.any():
-        return None
-    status = np.zeros(values.shape, dtype=np.uint8)
-    block = np.ix_(tiny.any(axis=1), tiny.any(axis=0))
-    differ = third(rows[tiny.any(axis=1)], cols[tiny.any(axis=0)]) > 0
-    status[block] = np.where(tiny[block] & differ, codes.FAILED, codes.OK)
-    return status
+        return Tile(values, underflow_of_squares(values, triangle, differ))
 
 
 def even_levels(n: int) -> FloatArray:
