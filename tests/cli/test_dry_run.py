@@ -40,7 +40,8 @@ def test_nothing_is_computed_or_written(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", [["mean"], ["explain", "--label", "labels"], ["convert"]])
 def test_commands_without_pairs_have_nothing_to_estimate(command, run, folder):
     before = sorted(path.name for path in folder.iterdir())
-    assert run(command[0], "digits.npz", *command[1:], "--dry-run").out == "not computed\n  pairs  0\n"
+    out = run(command[0], "digits.npz", *command[1:], "--dry-run").out
+    assert out == "not computed\n  pairs  0\n  time   not estimated: it goes into no pairs of measures\n"
     assert sorted(path.name for path in folder.iterdir()) == before
 
 

@@ -203,7 +203,7 @@ def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
         print_json({"pairs": 0, "seconds": None, "bytes": None})
         return
     if not estimates:
-        print_facts("not computed", {"pairs": 0})
+        print_facts("not computed", {"pairs": 0, "time": "not estimated: it goes into no pairs of measures"})
         return
     total = {
         "pairs": sum(found.pairs for found in estimates.values()),
