@@ -29,9 +29,11 @@ test: $(READY)  ## the tests (under 5 minutes on two cores)
 
 test-long: export KERMES_FUZZ_SECONDS ?= 3600
 test-long: export KERMES_CASES ?= 10000
+test-long: export KERMES_SEED ?= $(shell date +%s)
 test-long: $(READY)  ## a day: random order, KERMES_CASES cases of each number, damaged files for KERMES_FUZZ_SECONDS, mutants
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[long]'
-	$(TESTS) -p randomly --timeout 0 -o faulthandler_timeout=0 --ignore=tests/fuzz --ignore=tests/truth
+	@echo "order of the tests: make test-long KERMES_SEED=$(KERMES_SEED)"
+	$(TESTS) -p randomly --randomly-seed=$(KERMES_SEED) --timeout 0 -o faulthandler_timeout=0 --ignore=tests/fuzz --ignore=tests/truth
 	$(BIN)/python -m tests.truth
 	$(TESTS) --timeout 0 -o faulthandler_timeout=0 tests/fuzz
 	$(BIN)/python -m tests.fuzz.guided
