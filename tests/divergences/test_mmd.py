@@ -162,3 +162,28 @@ def test_estimates_of_routes_grow_with_the_work():
     claims = mmd.claims(2)
     assert claims.negative_type == 2.0
     assert claims.metric
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_inner_products_of_a_kernel_whose_diagonal_is_not_1(same):
+    """By all atoms, against plain sums: each pair of atoms of one measure is computed once."""
+    kernel, rng = ground.Polynomial(3, 0.5, 0.7), np.random.default_rng(0)
+    X = Measures.from_samples([rng.normal(size=(n, 2)) for n in (1, 4, 6)], [rng.random(n) + 0.1 for n in (1, 4, 6)])
+    Y = X if same else Measures.from_samples([rng.normal(size=(3, 2)), rng.normal(size=(5, 2))])
+    route = OnAtoms(KernelSource(kernel))
+    A, B = route.prepare(X), route.prepare(Y)
+    values = route.tile(A, B, np.arange(len(X)), np.arange(len(Y)), False).values
+    for i, mu in enumerate(X):
+        for j, nu in enumerate(Y):
+            x, y, a, b = mu.points, nu.points, mu.weights / mu.mass, nu.weights / nu.mass
+            wanted = a @ kernel(x, x) @ a + b @ kernel(y, y) @ b - 2 * a @ kernel(x, y) @ b
+            assert_allclose(values[i, j], wanted, atol=1e-12)
+
+
+def test_features_of_the_mean_are_sums_over_all_atoms():
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples([rng.normal(size=(n, 2)) for n in (1, 4, 6)])
+    kernel = ground.Gaussian(sigma=2.0)
+    route = ByFeatures(KernelSource(kernel), pivoted_cholesky(kernel, X.points, 1e-14, 50))
+    exact, _ = pairwise(X, divergence=divergences.MMD(kernel), squared=True, return_info=True)
+    assert_allclose(answers(route, X).values, exact, atol=1e-12)

@@ -123,3 +123,14 @@ def test_powers_in_the_plane_that_overflow_are_an_error(cost):
         W.potentials(X[0], X[1])
     Y = Measures.from_samples([1e-160 * measure.points for measure in X])
     np.testing.assert_allclose(W.plan(X[0], X[1]), W.plan(Y[0], Y[1]), atol=1e-15)
+
+
+def test_a_cost_of_ones_own_fills_every_pair():
+    rng = np.random.default_rng(0)
+    X, Y = (Measures.from_samples(rng.normal(size=(3, 4, 2))) for _ in range(2))
+    own = Wasserstein(2, lambda x, y: np.abs(x[:, None] - y).sum(axis=-1))
+    for left, right in ((X, Y), (X, X)):
+        found, wanted = (
+            pairwise(left, right, divergence=W, engine=Engine(memo=False)) for W in (own, Wasserstein(2, "cityblock"))
+        )
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

@@ -140,3 +140,11 @@ def test_what_a_divergence_of_ones_own_reports_is_checked(report, message):
     assert_array_equal(info.error, 0.0)
     with pytest.raises(InvalidParameterError, match=f"Reporting.tile {message}"):
         pairwise(X[:2], divergence=Reporting(ZEROS, **report), engine=engine)
+
+
+def test_equal_measures_have_no_error():
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(3, 4, 2)))
+    for divergence in (divergences.MMD(ground.Laplacian(1.0)), divergences.JensenShannon(ground.Gaussian(sigma=1.0))):
+        _, info = pairwise(X, X[[1, 0]], divergence=divergence, engine=Engine(memo=False), return_info=True)
+        assert info.error[1, 0] == info.error[0, 1] == 0.0
+        assert (info.error[2] > 0.0).all()
