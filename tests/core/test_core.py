@@ -21,6 +21,22 @@ def exp_all(x, out):
         out[i] = exp_module.exp(x[i])
 
 
+@tile_core
+def step(n, up):
+    return n + 1 if up else n
+
+
+@tile_core
+def steps(n):
+    return step(0, True) + step(1, False) + step(n, True)
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_a_core_is_compiled_once_whatever_constants_others_pass():
+    assert steps(5) == 8
+    assert len(step.overloads) == 1
+
+
 def test_exp_is_accurate_inside_a_reordering_loop():
     """The caller may reorder sums; the exponential must not suffer (it once did)."""
     x = np.concatenate([np.linspace(-708, 709, 20_001), np.linspace(-1, 1, 2001), [0.0, -1e-300, 1e-300]])

@@ -95,8 +95,6 @@ def _core(**options: Any) -> Any:
 
 #: For loops that only add up: vectorisable.
 tile_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"})
-#: The same for parts of several cores, which Python never calls: without the entry for it they compile faster.
-part_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"}, no_cpython_wrapper=True)
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = _core(fastmath={"contract"})
 #: For arithmetic on sums of two doubles, which fused multiply-adds would break.
