@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.caching import NullCache
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes.core import exp as exp_module
@@ -32,7 +33,9 @@ def steps(n):
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
-def test_a_core_is_compiled_once_whatever_constants_others_pass():
+def test_a_core_is_compiled_once_whatever_constants_others_pass(monkeypatch):
+    monkeypatch.setattr(step, "_cache", NullCache())
+    monkeypatch.setattr(steps, "_cache", NullCache())
     assert steps(5) == 8
     assert len(step.overloads) == 1
 
