@@ -21,8 +21,8 @@ from typing import Any
 from numba import config, njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.types import unliteral
 from numba.misc.appdirs import AppDirs
+from numba.types import unliteral
 
 
 class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]
