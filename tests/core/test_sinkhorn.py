@@ -1,5 +1,7 @@
 """Every Sinkhorn route on problems small enough to be interpreted; tests/divergences has the large ones."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -27,6 +29,7 @@ OFFSETS = np.concatenate([[0], np.cumsum(np.bincount(OWNER))]).astype(np.int64)
 ROWS, COLS = np.array([0, 1]), np.array([1, 2])
 
 
+@cache
 def expected(i, j, code):
     a, b = (WEIGHTS[OFFSETS[k] : OFFSETS[k + 1]] for k in (i, j))
     C = COST[np.ix_(IDS[OFFSETS[i] : OFFSETS[i + 1]], IDS[OFFSETS[j] : OFFSETS[j + 1]])]
