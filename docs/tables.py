@@ -39,26 +39,16 @@ def write_tables():
             for table in paper.tables(size, summary)
         ]
         (TABLES / f"{folder.name}.md").write_text("\n\n".join(tables) + "\n")
-    header = [
-        "work",
-        "against",
-        "kermes",
-        "the other",
-        "figure",
-        "asked",
-        "measured",
-        "name",
-    ]
+    header = ["work", "against", "kermes", "the other", "figure", "asked", "measured"]
     rows = [
         [
-            row["work"],
+            f"{row['work']} (`{name}`)",
             row["peer"],
-            row["ours"],
-            row["theirs"],
+            _time(row["ours"]),
+            _time(row["theirs"]),
             row["figure"],
             row["asked"],
             day,
-            f"`{name}`",
         ]
         for name, (day, row) in newest().items()
     ]
@@ -69,6 +59,14 @@ def write_tables():
     (TABLES / "claims.md").write_text(claims_markdown())
     real = json.loads((HERE.parent / "benchmarks" / "real.json").read_text())
     (TABLES / "real.md").write_text(_real(real) + "\n")
+
+
+def _time(value):
+    """Return a time in milliseconds or seconds if it is many microseconds, and anything else as it is."""
+    if not value.endswith(" us") or float(value[:-3]) < 1000:
+        return value
+    micro = float(value[:-3])
+    return f"{micro / 1e3:.3g} ms" if micro < 1e6 else f"{micro / 1e6:.3g} s"
 
 
 def unreleased():
