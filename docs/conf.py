@@ -58,7 +58,9 @@ html_theme_options = {
     "show_prev_next": False,
 }
 # Pages without pages below them: there is nothing to navigate to.
-html_sidebars = {page: [] for page in ("index", "install", "command_line", "benchmarks")}
+html_sidebars = {
+    page: [] for page in ("index", "install", "command_line", "benchmarks")
+}
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static", str(mathjax())]
 html_css_files = ["kermes.css"]
