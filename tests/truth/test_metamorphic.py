@@ -109,7 +109,7 @@ def test_either_order(divergence, homogeneous, motions, tol, pair):
     agree(pair, other, divergence, tol, size=4.0)
 
 
-@cases(40)
+@cases(60)
 @given(pairs(2, **WILD))
 def test_wasserstein_grows_with_its_order(pair):
     values = [distance(pair, W(p)) for p in (1, 1.5, 2, 3, 10)]
@@ -128,7 +128,7 @@ def test_sliced_is_below_exact(pair):
             assert sliced <= whole * (1 + 1e-11) + 1e-14 * size
 
 
-@cases(40)
+@cases(60)
 @given(pairs(2, kinds=("coarse", "plain", "whole"), company=False))
 def test_exact_is_below_the_entropic_transport_value(pair):
     for cost, p in (("euclidean", 1), ("sqeuclidean", 2)):

@@ -59,25 +59,25 @@ def is_optimal(pair, p, divergence, distance):
 PLANNED = {"kinds": ("coarse", "plain", "whole", "offset", "outlier", "scaled"), "company": False}
 
 
-@cases(50)
+@cases(80)
 @given(pairs(1, **PLANNED))
 def test_plan_on_the_line(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(50)
+@cases(80)
 @given(pairs(2, **PLANNED))
 def test_plan_in_the_plane(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(40)
+@cases(60)
 @given(pairs(2, **PLANNED))
 def test_plan_under_the_binary_cost(pair):
     is_optimal(pair, 1, divergences.Wasserstein(1, ground.Binary(1.5)), transport.binary(1.5))
 
 
-@cases(40)
+@cases(60)
 @given(pairs(2, **PLANNED))
 def test_potentials_prove_the_value(pair):
     mu, nu = (m for m in both(pair))

@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.LINE, *truths.PLANE])
-@cases(60)
+@cases(100)
 @given(st.data())
 def test_wasserstein(truth, data):
     judge(truth, data.draw(truth.pairs))
