@@ -333,3 +333,10 @@ def test_costs_in_single_precision_keep_their_digits_at_any_scale_and_offset(cos
     np.testing.assert_allclose(values(1e-3, scale), values(1e-3), atol=1e-5 * epsilon)
     if scale == 1.0:  # a difference of coordinates near 1e6 keeps ten digits in double precision, none in single
         np.testing.assert_allclose(values(1e-3, offset=1e6), values(1e-3), atol=1e-5 * epsilon)
+
+
+def test_the_status_is_that_of_the_plan_whose_value_is_returned():
+    """Potentials of 1e24 cannot tell an atom of mass 1e-43 from others: its scaling stays out of range for good."""
+    X = Measures.from_samples([[[0.0, 0.0], [0.25, 0.0]], [[0.0, 0.0], [0.0, 1e12]]], [[2.0, 1e-43], [1.0, 1.0]])
+    for Y in (X, X[::-1]):
+        assert_allclose(distances(Y, squared=True, epsilon=0.5, tol=1e-3, value="transport")[0, 1], 5e23, rtol=1e-3)

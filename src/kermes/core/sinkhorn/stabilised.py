@@ -147,10 +147,10 @@ def run_stage(pair, eps, tol, max_iter):
             error = mark = np.inf
         elif it % WINDOW == 0:
             theta, cap, mark = adapt(theta, cap, mark, error)
-    for _ in range(0 if status == OK else 2):
+    for attempt in range(0 if status == OK else 3):
         columns = step(block, 0.0)[1]
         status = OK if columns <= tol else UNCONVERGED
-        if in_range(block):
+        if attempt == 2 or in_range(block):  # the status is that of the plan which is returned
             break
         absorb(pair, eps)  # a sum vanished, or nearly: begin again with rows that are exact
         log_rows(pair.cost, pair.loga, pair.f, pair.g, eps)
