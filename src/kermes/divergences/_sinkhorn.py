@@ -81,8 +81,8 @@ class Sinkhorn(Divergence):
     1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
     atoms hardly exchange mass. Where groups are so far apart, in units of epsilon, that they exchange none, a
     difference of their masses below ``tol`` can go unseen, and any value is off by up to ``tol`` times their distance.
-    A smaller ``tol`` is then often not reached, which is reported; ``Wasserstein`` is exact. Rounding adds about 1e-16 of the largest cost between the two measures, and of
-    epsilon if the value contains the entropy.
+    A smaller ``tol`` is then often not reached, which is reported; ``Wasserstein`` is exact. Rounding adds about 1e-16
+    of the largest cost between the two measures, and of epsilon if the value contains the entropy.
 
     Examples
     --------
