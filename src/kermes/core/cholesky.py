@@ -2,7 +2,7 @@
 
 A lower triangle is factorised in place, four columns at a time. Each entry is a dot product of two rows, and blocks of
 two rows and four columns share their loads. Rows go in groups that stay in the first cache, and within a group column
-by column: a block need not wait for the one before it. 10 us for 80 x 80 (LAPACK through Numba: 18 us).
+by column: a block need not wait for the one before it. 12 us for 80 x 80 (LAPACK through Numba: 18 us).
 Sides are multiples of four, ``points.padded(size)``; rows of the identity that pad them change no determinant.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from .jit import inline_core, tile_core
 
-#: Rows of a group: 16 of 160 entries are 20 KiB. Eight take 7 % longer, 32 as long.
+#: Rows of a group: 16 of 160 entries are 20 KiB. Eight take 6 % longer, 24 take 5 %.
 GROUP = 16
 
 

@@ -70,7 +70,7 @@ def wrapped(a, b, period):
 def sum_row(term, x, i, y, start, stop, period, out):
     """out[j] = sum over the coordinates of term(x_i, y_(start + j), period), two at a time.
 
-    Four at a time are 6 % faster in 10-D, and take half as long again to compile.
+    Four at a time are 6 % faster in 10-D, and take longer to compile.
     """
     odd = x.shape[0] % 2
     for j in range(stop - start):

@@ -107,7 +107,7 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
                 continue
             side = fill_side(row_buffer, B.weights[B.offsets[cols[q]] : B.offsets[cols[q] + 1]])
             n, m = side.size, columns.size
-            fine = single and ground.code != TABLE and rounds(ground.code, radius, options)
+            fine = rounds(ground.code, radius, options)  # never at the radius inf
             if fine and rounds(ground.code, max(radius, shift(B, cols[q], centre, y)), options):
                 fill_rows32(ground, y, n, x, m, options.epsilon, gibbs)
             else:
