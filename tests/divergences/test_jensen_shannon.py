@@ -12,8 +12,8 @@ from scipy.spatial.distance import jensenshannon
 from tests.oracles import shannon
 
 from kermes import Engine, Measures, divergences, ground, kernels, pairwise
-from kermes.divergences import JensenShannon, _histograms, _smoothing
-from kermes.divergences._smoothing import Limits
+from kermes.divergences import JensenShannon, _histograms, _jensen_shannon
+from kermes.divergences._jensen_shannon import Limits
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 
 ENGINE = Engine("serial", memo=False)
@@ -30,7 +30,7 @@ class Limited(JensenShannon):
     def route(self, X, Y):
         if self.smoothing is None:
             return _histograms.histogram_route(X, Y, self.dense_factor)
-        return _smoothing.smoothing_route(X, Y, self.sigma, self.limits)
+        return _jensen_shannon.smoothing_route(X, Y, self.sigma, self.limits)
 
 
 def distances(X, Y=None, smoothing=None, limits=None, **options):
@@ -236,10 +236,10 @@ def test_sobol_values_do_not_depend_on_the_order_or_the_splitting_of_atoms(cloud
 def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds):
     X = clouds(6, 2)
     lattice = distances(X, smoothing=gaussian(0.4), squared=True)
-    assert isinstance(JensenShannon(gaussian(0.4)).route(X, X), _smoothing.Lattice)
+    assert isinstance(JensenShannon(gaussian(0.4)).route(X, X), _jensen_shannon.Lattice)
     entries = JensenShannon(gaussian(0.4)).route(X, X).prepare(X).layout.values.size
     small = Limited(gaussian(0.4), Limits(entries=entries - 1))
-    assert isinstance(small.route(X, X), _smoothing.Sobol)
+    assert isinstance(small.route(X, X), _jensen_shannon.Sobol)
     assert_allclose(measured(X, divergence=small, squared=True), lattice, atol=5e-3)
 
 

@@ -93,7 +93,6 @@ class KernelSource:
         return self.ground(atoms.coordinates[:, start:stop].T)
 
     def diagonal(self, atoms: Atoms | CentredAtoms) -> FloatArray:
-        """Return k(x, x) of each atom."""
         if self.table is not None:
             return np.asarray(self.table.values.diagonal()[atoms.ids])
         return self.ground.diagonal(atoms.coordinates.T)
@@ -151,7 +150,6 @@ class FactorsRoute(Route):
     factor_bytes: float = FACTOR_BYTES
 
     def prepare(self, X: Measures) -> Factors:
-        """Factorise once per measure."""
         return factorise(self.source, X, self.ridge, self.factor_bytes)
 
     def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:

@@ -15,7 +15,7 @@ from ..measures import Measures
 from ._atoms import FactorsRoute, KernelSource
 from ._base import Claims, Divergence, Route, Tile, filled, n_prepared
 from ._features import PREPARED_BYTES, Coordinates, exact_features
-from ._thin import Prepared, ScaledMoments, bhattacharyya_row, moments_tile
+from ._thin import Prepared, ScaledMoments, bhattacharyya_row
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Factors
@@ -32,10 +32,9 @@ class MomentsRoute(ScaledMoments):
     steep = STEEP
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return d^2."""
         from ..core import bhattacharyya as core
 
-        return Tile(moments_tile(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle, STEEP))
+        return Tile(self.pairs(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the mean covariance."""
@@ -47,7 +46,6 @@ class AtomsRoute(FactorsRoute):
     """By kernel values between all atoms."""
 
     def tile(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return d^2."""
         from ..core import bhattacharyya as core
 
         return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))

@@ -68,7 +68,6 @@ class Means(Route):
     features: Features
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return the mean features (n, r)."""
         return Prepared(X.expectation(self.features(X.points)), None)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
@@ -85,7 +84,6 @@ class Means(Route):
         return Tile(values, underflow_of_squares(values, triangle, differ))
 
     def work(self, X: Measures, Y: Measures) -> float:
-        """Return an operation for each feature."""
         return float(self.features.rank)
 
 
@@ -108,7 +106,6 @@ class ByAxes(Route):
 
     @property
     def rank(self) -> int:
-        """Number of features."""
         return prod(axis.rank for axis in self.axes)
 
     def prepare(self, X: Measures) -> Prepared:
@@ -129,14 +126,12 @@ class ByAxes(Route):
         return Prepared(Vectors(vectors), np.sqrt(rest + ROUNDING * norms))
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return the squared distances of the vectors."""
         from ..core import vectors
 
         values = vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
         return Tile(values, error=_errors(A, B, rows, cols))
 
     def work(self, X: Measures, Y: Measures) -> float:
-        """Return an operation for each feature."""
         return float(self.rank)
 
 
@@ -170,7 +165,6 @@ class ByFeatures(Route):
     features: FeatureMap
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return the embeddings, and what they miss."""
         from scipy.linalg import solve_triangular
 
         from ..core import mmd
@@ -207,7 +201,6 @@ class ByFeatures(Route):
         return Tile(out, error=_errors(A, B, rows, cols))
 
     def work(self, X: Measures, Y: Measures) -> float:
-        """Return an operation for each feature."""
         return float(self.features.rank)
 
 
@@ -239,7 +232,6 @@ class OnSupport(_Embeddings):
         return cls(common, tuple(ground(grid.spacing * np.arange(float(side))) for side in grid.shape))
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return weights and potentials."""
         weights = dense_rows(X, *self.common)
         first, *second = self.axes
         if second:
@@ -251,13 +243,11 @@ class OnSupport(_Embeddings):
         return Prepared.rounded(Smoothed(weights, potentials, norms), norms)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return <w - v, K w - K v>."""
         from ..core import vectors
 
         return Tile(vectors.form_tile(A.core, rows, B.core, cols), error=_errors(A, B, rows, cols))
 
     def work(self, X: Measures, Y: Measures) -> float:
-        """Return an operation for each point of the support."""
         return float(prod(len(axis) for axis in self.axes))
 
 
@@ -275,7 +265,6 @@ class OnAtoms(_Embeddings):
     estimates: bool = True
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return the atoms and the squared norms."""
         from ..core import mmd
 
         atoms, norms = self.source.atoms(X), np.empty(len(X))
@@ -317,7 +306,6 @@ class ByProducts(_Embeddings):
     centre: FloatArray
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return centred points."""
         points = X.points - self.centre
         squares = np.einsum("ik,ik->i", points, points)
         side = Centred(points, squares, X.probabilities, np.array(X.offsets), np.empty(len(X)))
@@ -326,7 +314,6 @@ class ByProducts(_Embeddings):
         return Prepared.rounded(side, side.norms)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
         out = pair_sums(A.core.norms, B.core.norms, rows, cols)
         sizes = np.diff(B.core.offsets)[cols]
         for part in batches(sizes.astype(np.float64), CHUNK):

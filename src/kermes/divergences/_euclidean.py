@@ -70,11 +70,9 @@ class Euclidean(Divergence):
     """
 
     def claims(self, dim: int) -> Claims:
-        """A Hilbert norm."""
         return Claims(True, 2.0, "a Hilbert space norm (Schoenberg)")
 
     def route(self, X: Measures, Y: Measures) -> Route:
-        """Choose the cheaper of two layouts."""
         common = common_support(X, Y)
         dense = len(common.points) <= DENSE_FACTOR * (X.sizes.mean() + Y.sizes.mean())
         return _Dense(common) if dense else _Sparse(common)

@@ -191,15 +191,12 @@ class NumericalFamily(Jensen):
     beta: float
 
     def claims(self, dim: int) -> Claims:
-        """Nothing is known."""
         return Claims(None, None, "not known for freely chosen statistics")
 
     def check(self, X: Measures) -> None:
-        """Refuse atoms outside the box."""
         self.family.check(X)
 
     def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        """Evaluate the statistics on the grid."""
         return _OnGrid(self.family, self.beta, self.family.basis(X.dim))
 
 
@@ -247,9 +244,6 @@ class _OnGrid(JensenRoute):
             f"intervals, above `tol` = {self.family.tol:g}: its density is narrow, does not exist, or the statistics "
             "are not smooth. Use more `intervals`, a smaller box, fewer statistics or a larger `tol`."
         )
-
-    def values(self, A: _Densities) -> FloatArray:
-        return A.values
 
     def tile(self, A: _Densities, B: _Densities, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Fit the mean of the moments of each pair, starting from the mean of the parameters.

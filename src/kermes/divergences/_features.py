@@ -51,7 +51,6 @@ class Coordinates:
     rounding: float = 0.0
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return the features (n, rank) of points (n, d)."""
         return points
 
 
@@ -79,11 +78,9 @@ class Monomials:
 
     @property
     def rank(self) -> int:
-        """Number of features."""
         return len(self.scales)
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return the features (n, rank) of points (n, d)."""
         values = np.tile(self.scales, (len(points), 1))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
             for axis, exponents in enumerate(self.exponents.T):
@@ -112,11 +109,9 @@ class FeatureMap:
 
     @property
     def rank(self) -> int:
-        """Number of features."""
         return len(self.pivots)
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return the features (n, rank) of points (n, d)."""
         from scipy.linalg import solve_triangular
 
         values = self.ground(self.pivots, points)

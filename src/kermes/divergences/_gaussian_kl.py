@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
-from ..measures import Measures, as_measures
+from ..measures import Measure, Measures, as_measures
 from ._atoms import KernelSource, centred_atoms, undetermined
 from ._base import Claims, Divergence, Route, Tile, batches, filled, n_prepared, pair_sums, require_same_dim
-from ._features import Coordinates, Features, explicit_features
-from ._thin import Prepared, Thin, ThinRoute, kl_row, moments_rounding, moments_tile, thin_moments, thin_tile
+from ._features import Coordinates, explicit_features
+from ._thin import Prepared, ScaledMoments, Thin, ThinRoute, kl_row, thin_moments, thin_tile
 
 if TYPE_CHECKING:
     from ..core.gaussian_kl import Dual
@@ -26,12 +26,10 @@ FEATURE_ERROR = 1e-11
 STEEP = 1e4
 
 
-@dataclass(frozen=True, eq=False)
-class FeaturesRoute(Route):
+class FeaturesRoute(ScaledMoments):
     """By regularised covariances of explicit features and their inverses; by their axes if they dwarf the ridge."""
 
-    features: Features
-    ridge: float
+    steep = STEEP
 
     def prepare(self, X: Measures) -> Prepared:
         """Invert each covariance once."""
@@ -48,14 +46,9 @@ class FeaturesRoute(Route):
         return Prepared(Packed(means, tails, scale * matrices[:, *lower], inverses), thin)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return the symmetrised divergence."""
         from ..core import gaussian_kl as core
 
-        return Tile(moments_tile(core.features_tile, kl_row, A, B, rows, cols, triangle, STEEP))
-
-    def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
-        """What the accuracy of the moments leaves."""
-        return moments_rounding(A, B, STEEP)
+        return Tile(self.pairs(core.features_tile, kl_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Two products of the packed matrices."""
@@ -66,7 +59,6 @@ class AxesRoute(ThinRoute):
     """By the axes of the covariances."""
 
     def tile(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return the symmetrised divergence."""
         return Tile(thin_tile(kl_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -83,8 +75,6 @@ class AtomsRoute(Route):
 
     def prepare(self, X: Measures) -> Dual:
         """Factorise the centred kernel matrix of each measure once."""
-        from scipy.linalg import solve_triangular
-
         from ..core.gaussian_kl import Dual
 
         atoms = centred_atoms(self.source, X)
@@ -96,19 +86,12 @@ class AtomsRoute(Route):
             if np.isnan(ranks[i]):
                 continue
             w = atoms.weights[start:stop]
-            root = np.sqrt(w)
-            K = self.source.within(atoms, start, stop)
-            mean = K @ w
-            own[start:stop] = root * (mean - w @ mean)
-            inner = root[:, None] * (K - mean[:, None] - mean[None] + w @ mean) * root
-            L = np.linalg.cholesky(inner + self.ridge * np.eye(len(w)))
-            inverse = solve_triangular(L, np.eye(len(w)), lower=True, check_finite=False)
-            inverses[places[i] : places[i] + len(w) ** 2] = inverse.ravel()
-            ranks[i] = len(w) - self.ridge * float((inverse**2).sum())
+            gram = _regularised(self.source.within(atoms, start, stop), w, self.ridge)
+            own[start:stop] = gram.roots * (gram.values - gram.norm)
+            inverses[places[i] : places[i] + len(w) ** 2], ranks[i] = gram.inverse.ravel(), gram.rank
         return Dual(self.ridge, atoms, own, ranks, inverses, places)
 
     def tile(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return the symmetrised divergence."""
         from ..core import gaussian_kl as core
 
         return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))
@@ -206,8 +189,6 @@ class GaussianKL(Divergence):
         array([[0.   , 0.405],
                [1.195, 0.   ]])
         """
-        from ._directed_kl import directed_kl
-
         left = as_measures(X, "X")
         right = left if Y is None else as_measures(Y, "Y")
         require_same_dim(left, right)
@@ -216,7 +197,6 @@ class GaussianKL(Divergence):
         return directed_kl(self.ground, float(self.reg), left, right)
 
     def claims(self, dim: int) -> Claims:
-        """Not a metric."""
         # For the linear ground a counterexample for one `reg` is one for all: scale the points.
         fails_at = 1.0 if isinstance(self.ground, Linear) else None
         return Claims(False, None, "the root of a symmetrised KL divergence fails the triangle inequality", fails_at)
@@ -238,3 +218,67 @@ class GaussianKL(Divergence):
         if isinstance(self.ground, Linear):
             return AxesRoute(Coordinates(X.dim), self.reg)
         return AtomsRoute(KernelSource.of(self.ground, X, Y), self.reg)
+
+
+class _Gram(NamedTuple):
+    """A measure of probabilities w, roots of w, Kw, w'Kw; L of G + rho I = L L', its inverse, and of the centred G
+    tr G, log |G / rho + I| and tr (G + rho I)^-1 G.
+    """
+
+    weights: FloatArray
+    roots: FloatArray
+    values: FloatArray
+    norm: float
+    factor: FloatArray
+    inverse: FloatArray
+    trace: float
+    log_det: float
+    rank: float
+
+
+def _regularised(K: FloatArray, w: FloatArray, ridge: float) -> _Gram:
+    """Factorise the kernel matrix K of a measure, centred and regularised."""
+    from scipy.linalg import solve_triangular
+
+    roots, mean = np.sqrt(w), K @ w
+    norm = float(w @ mean)
+    G = roots[:, None] * (K - mean[:, None] - mean[None] + norm) * roots
+    L: FloatArray = np.asarray(np.linalg.cholesky(G + ridge * np.eye(len(w))), dtype=np.float64)
+    inverse = solve_triangular(L, np.eye(len(w)), lower=True, check_finite=False)
+    log_det = 2.0 * float(np.log(np.diagonal(L)).sum()) - len(w) * np.log(ridge)
+    rank = len(w) - ridge * float((inverse**2).sum())
+    return _Gram(w, roots, mean, norm, L, inverse, float(np.trace(G)), log_det, rank)
+
+
+def directed_kl(ground: PointKernel, ridge: float, X: Measures, Y: Measures) -> FloatArray:
+    """Return KL(N_i || N'_j) for all pairs, equation 27 of `kwd`.
+
+    With features c_k of the atoms, less their mean m and times the roots of their weights, as the columns of C:
+    H = C C' + rho I, and with G = C'C = L L' - rho I
+
+        rho H^-1 = I - C (G + rho I)^-1 C',   |H| = rho^l |G / rho + I|,
+
+    so that only inner products C'C, C'D, C'(m - n) and |m - n|^2 are needed: kernel values.
+    """
+    from scipy.linalg import solve_triangular
+
+    origin = np.concatenate([X.points, Y.points]).mean(axis=0) if isinstance(ground, Linear) else 0.0
+
+    def side(mu: Measure) -> tuple[FloatArray, _Gram]:
+        points = mu.points - origin
+        return points, _regularised(ground(points), mu.weights / mu.mass, ridge)
+
+    def pair(x: FloatArray, mu: _Gram, y: FloatArray, nu: _Gram) -> float:
+        K = ground(y, x)
+        onto, back = K @ mu.weights, nu.weights @ K
+        cross = float(nu.weights @ onto)
+        gap = max(mu.norm + nu.norm - 2.0 * cross, 0.0)  # |m - n|^2
+        shift = nu.roots * ((onto - cross) - (nu.values - nu.norm))  # D'(m - n)
+        product = nu.roots[:, None] * (K - onto[:, None] - back[None] + cross) * mu.roots  # D'C
+        solved = solve_triangular(nu.factor, np.column_stack([product, shift]), lower=True)
+        explained = (solved**2).sum(axis=0)
+        traces = (mu.trace - explained[:-1].sum()) / ridge - nu.rank
+        return max(0.5 * float(traces + nu.log_det - mu.log_det + (gap - explained[-1]) / ridge), 0.0)
+
+    left, right = ([side(mu) for mu in Z] for Z in (X, Y))
+    return np.array([[pair(*mu, *nu) for nu in right] for mu in left])

@@ -37,7 +37,6 @@ class _FactorsRoute(Route, ABC):
     lapack_side: int
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return W_2^2."""
         out = empty_tile(rows, cols)
         if min(_largest(A.offsets, rows), _largest(B.offsets, cols)) < self.lapack_side:
             status = np.zeros(out.shape, dtype=np.uint8)
@@ -103,13 +102,11 @@ class FeaturesRoute(_FactorsRoute):
 
     @property
     def core_tile(self) -> Any:
-        """The compiled core."""
         from ..core import gaussian_wasserstein as core
 
         return core.features_tile
 
     def products(self, A: CovarianceFactors, B: CovarianceFactors, row: int, col: int) -> tuple[FloatArray, float]:
-        """Return the inner products of two factors, and the squared distance of the means."""
         F, G = A.factors[A.offsets[row] : A.offsets[row + 1]], B.factors[B.offsets[col] : B.offsets[col + 1]]
         gap = (A.means[row] - B.means[col]) + (A.tails[row] - B.tails[col])
         return F @ G.T, float((gap**2).sum())
@@ -127,18 +124,15 @@ class AtomsRoute(_FactorsRoute):
     lapack_side: int = LAPACK_SIDE
 
     def prepare(self, X: Measures) -> CentredAtoms:
-        """Return the atoms with the means and traces of their measures."""
         return centred_atoms(self.source, X)
 
     @property
     def core_tile(self) -> Any:
-        """The compiled core."""
         from ..core import gaussian_wasserstein as core
 
         return partial(core.atoms_tile, self.source.core)
 
     def products(self, A: CentredAtoms, B: CentredAtoms, row: int, col: int) -> tuple[FloatArray, float]:
-        """Return the inner products of two factors, and the squared distance of the means."""
         from ..core.centred_atoms import centred_block
 
         p, q = A.offsets[row + 1] - A.offsets[row], B.offsets[col + 1] - B.offsets[col]

@@ -16,7 +16,7 @@ from ._atoms import FactorsRoute, KernelSource, kernel_table
 from ._base import Claims, empty_tile, filled, n_prepared, pooled_points
 from ._features import Coordinates, exact_features, feature_map
 from ._jensen import Jensen, JensenRoute
-from ._thin import STEEP, Prepared, ScaledMoments, Thin, ThinRoute, half_log_det_row, moments_tile, thin_tile
+from ._thin import STEEP, Prepared, ScaledMoments, Thin, ThinRoute, half_log_det_row, thin_tile
 
 if TYPE_CHECKING:
     from ..core.generalized_variance import Conditioned, Factors
@@ -37,14 +37,12 @@ class MomentsRoute(ScaledMoments, JensenRoute):
     """By means and covariances in an explicit feature space; by their factors if these dwarf the ridge."""
 
     def values(self, A: Prepared) -> FloatArray:
-        """Return h of each measure."""
         return np.asarray(A.core.values)
 
     def mean_values(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
         from ..core import moments as core
 
-        return moments_tile(core.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, STEEP, pooled=True)
+        return self.pairs(core.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, pooled=True)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the covariance of the mean."""
@@ -55,12 +53,7 @@ class MomentsRoute(ScaledMoments, JensenRoute):
 class AxesRoute(ThinRoute, JensenRoute):
     """By singular values of the centred points of each pair: points far apart."""
 
-    def values(self, A: Thin) -> FloatArray:
-        """Return h of each measure."""
-        return A.half_log_dets
-
     def mean_values(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
         return thin_tile(half_log_det_row, A, B, rows, cols, triangle)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -72,12 +65,7 @@ class AxesRoute(ThinRoute, JensenRoute):
 class AtomsRoute(FactorsRoute, JensenRoute):
     """By kernel values between all atoms."""
 
-    def values(self, A: Factors) -> FloatArray:
-        """Return h of each measure."""
-        return A.values
-
     def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
         from ..core import generalized_variance as core
 
         return filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle)
@@ -95,7 +83,6 @@ class SupportRoute(AtomsRoute):
     factor_bytes: float = np.inf
 
     def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Return h of the means."""
         from ..core import generalized_variance as core
 
         out, table = empty_tile(rows, cols), self.source.core.table
@@ -186,7 +173,6 @@ class GeneralizedVariance(Jensen):
         return None
 
     def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        """Choose the cheapest route."""
         if isinstance(self.ground, Linear):
             return self._linear_route(X, Y)
         atoms = self._atoms_route(X, Y, None)

@@ -23,8 +23,11 @@ class JensenRoute(Route):
     """
 
     def values(self, A: Any) -> FloatArray:
-        """Return h of each prepared measure, (n,)."""
-        raise self._lacking()
+        """Return h of each prepared measure, (n,): by default the array that ``prepare`` returned as its ``values``."""
+        found = getattr(A, "values", None)
+        if not isinstance(found, np.ndarray):
+            raise self._lacking()
+        return found
 
     def mean_values(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         """Return h((mu + nu) / 2) between prepared measures ``rows`` of A and ``cols`` of B."""
@@ -135,9 +138,7 @@ class JensenDifference(Jensen):
     functional: Functional
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.functional, "value", None)) or not callable(
-            getattr(self.functional, "of_mean", None)
-        ):
+        if not all(callable(getattr(self.functional, name, None)) for name in ("value", "of_mean")):
             raise InvalidParameterError(
                 "`functional` must be an object with the methods value and of_mean, such as an instance of a subclass "
                 f"of divergences.Functional; got {self.functional!r}."
@@ -145,25 +146,17 @@ class JensenDifference(Jensen):
 
     @property
     def signed(self) -> bool:
-        """Whatever the functional makes of it."""
         return True
 
     def claims(self, dim: int) -> Claims:
-        """Nothing is known."""
         return Claims(None, None, "depends on the functional")
 
     def prepare(self, X: Measures) -> _Atoms:
-        """Evaluate the functional once per measure."""
         cuts = X.offsets[1:-1]
         measures = list(zip(np.split(X.points, cuts), np.split(X.probabilities, cuts), strict=True))
         return _Atoms(measures, np.array([float(self.functional.value(*measure)) for measure in measures]))
 
-    def values(self, A: _Atoms) -> FloatArray:
-        """Return what ``prepare`` computed."""
-        return A.values
-
     def mean_values(self, A: _Atoms, B: _Atoms, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        """Call the functional for each pair."""
         out = empty_tile(rows, cols)
         for i, row in enumerate(rows):
             for j in range(i + 1 if triangle else 0, len(cols)):

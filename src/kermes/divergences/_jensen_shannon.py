@@ -1,18 +1,63 @@
-"""Jensen-Shannon divergence: the Jensen difference of the entropy."""
+"""Jensen-Shannon divergence: the Jensen difference of the entropy, of histograms or of smoothed measures.
+
+Smoothed by a Gaussian, measures are non-negative vectors over nodes that a whole run shares.
+
+A node x_k has a weight w_k, and a measure of density p becomes the vector w_k p(x_k). The terms of the Jensen-Shannon
+divergence are homogeneous, w f(p, q) = f(w p, w q): the divergence of the vectors *is* the quadrature of the integral,
+and it is the exact divergence of probability vectors, hence negative definite whatever the nodes are.
+
+The nodes come in two parts, each of which is a quadrature of its own; every vector has the mass 1/2 on each part. J is
+the sum of both parts, and their difference estimates its error. (Entropies of single measures would not do: those of
+Dirac masses are exact on any lattice, those of their means are not.)
+
+*Lattice* (up to three dimensions, if it fits into memory): cubic, cut into blocks, of which a measure keeps those near
+its atoms. The parts are the nodes of even and of odd coordinate sum. For a spacing s in units of sigma the trapezoidal
+rule converges like exp(-6.9 / s^(2/3)), whatever the measures: at a height y in the complex plane a mixture vanishes
+only where atoms pi / y apart balance, and there it is small. So one spacing serves all; it needs no search.
+
+*Sobol points* (beyond): drawn from the mean of all smoothed measures, w_k = 1 / (N times the density of that mean). The
+parts are two scrambled sequences. Their length is doubled until sampled pairs agree.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..exceptions import InvalidParameterError
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..core import ragged
+from ..core.status import OK, UNCONVERGED
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measures
-from ._base import Claims
-from ._histograms import EntropyRoute, histogram_route
-from ._jensen import Jensen
-from ._smoothing import smoothing_route
+from ._base import Claims, Tile, batches, core_atoms, pooled_points
+from ._histograms import Vectors, block_tile, histogram_route, in_blocks
+from ._jensen import Jensen, JensenRoute
 from ._support import require_finite_set
+
+if TYPE_CHECKING:
+    from ..core.smoothing import Nodes
+
+#: Spacing of the even nodes in units of sigma. At 0.4 they agree with the odd ones to 4e-7 for every mixture tried (the
+#: worst are pairs of atoms 5 to 6 sigma apart); ``test_the_lattice_is_fine_enough``.
+SPACING = 0.4
+#: Spacing of all nodes over that of the even ones: the length of their shortest dual vectors, sqrt(dim) / 2.
+FINER = {1: 0.5, 2: math.sqrt(0.5), 3: math.sqrt(0.75)}
+#: Side of a block of nodes.
+SIDE = {1: 64, 2: 16, 3: 8}
+#: Where a Gaussian ends, in units of sigma: the mass beyond is 8e-11 per coordinate.
+REACH = 6.5
+#: Error of J that both parts of a lattice share, by dimension: cut tails, and waves along an axis, which even and odd
+#: nodes sample alike (measured at most 3e-10, 5e-9 and 5e-8; ``test_two_diracs_on_the_lattice``).
+SHARED = {1: 1e-9, 2: 1e-8, 3: 1e-7}
+#: Measures whose pairs decide on the number of Sobol points.
+SAMPLED = 24
+#: Of the scrambling of both parts.
+SEEDS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -79,11 +124,9 @@ class JensenShannon(Jensen):
 
     @property
     def estimates_error(self) -> bool:
-        """J of smoothed measures is an integral."""
         return self.smoothing is not None
 
     def claims(self, dim: int) -> Claims:
-        """The square of a Hilbert space distance."""
         return Claims(True, 2.0, "J is negative definite and its root a metric (Endres, Schindelin; Fuglede, Topsøe)")
 
     def check(self, X: Measures) -> None:
@@ -91,6 +134,243 @@ class JensenShannon(Jensen):
         if self.smoothing is None:
             require_finite_set(X)
 
-    def route(self, X: Measures, Y: Measures) -> EntropyRoute:
+    def route(self, X: Measures, Y: Measures) -> JensenRoute:
         """Return the cheaper layout of histograms, or the nodes for smoothed measures."""
         return histogram_route(X, Y) if self.smoothing is None else smoothing_route(X, Y, self.sigma)
+
+
+class Limits(NamedTuple):
+    """What is taken for converged, and how much may be spent on it.
+
+    ``lattice``, ``sobol``: error of J that is called converged. ``powers``: fewest and most Sobol points, as powers
+    of 2. ``entries``: of all vectors of a run (512 MB); a lattice with more gives way to Sobol points.
+    """
+
+    lattice: float = 1e-6
+    sobol: float = 5e-3
+    powers: tuple[int, int] = (11, 17)
+    entries: int = 1 << 26
+
+
+class Quadrature(JensenRoute):
+    """Routes to the integral J over nodes in two parts; ``floor`` is an error that no pair goes below."""
+
+    tolerance: float
+    floor: float
+
+    def tile(self, A: Vectors, B: Vectors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return J and its estimated error, from the difference between both parts."""
+        out, gap = block_tile(A.layout, B.layout, rows, cols, triangle)
+        late = gap > self.tolerance
+        status = np.where(late, UNCONVERGED, OK) if late.any() else None
+        return Tile(out, status, np.maximum(gap, self.floor))
+
+
+def smoothing_route(X: Measures, Y: Measures, sigma: float, limits: Limits | None = None) -> Quadrature:
+    """Choose the nodes for the measures of one run."""
+    limits = limits or Limits()
+    points = pooled_points(X, Y)
+    if np.spacing(np.abs(points).max()) > 1e-4 * sigma:
+        raise UnsuitableDataError(
+            f"`smoothing` has a length sigma of {sigma:g}, which is lost in the rounding of points as large as "
+            f"{np.abs(points).max():g}; subtract a common centre from the points, or use a greater sigma."
+        )
+    collections = [X] if X is Y else [X, Y]
+    if X.dim <= 3:
+        lattice = Lattice.around(points, sigma, limits.lattice)
+        if lattice.fits(collections, limits.entries):
+            return lattice
+    return Sobol.of(collections, sigma, limits)
+
+
+# -- lattice ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice(Quadrature):
+    """Nodes at origin + step k; ``axes`` holds the block coordinates in use, by dimension."""
+
+    origin: FloatArray
+    step: float
+    sigma: float
+    axes: list[IndexArray]
+    tolerance: float
+    floor: float
+
+    @classmethod
+    def around(cls, points: FloatArray, sigma: float, tolerance: float) -> Lattice:
+        """Return the lattice that reaches beyond all points."""
+        dim = points.shape[1]
+        step = SPACING * FINER[dim] * sigma
+        origin = points.min(axis=0)  # moves with the points
+        homes = _homes(points, origin, step)
+        around = np.arange(-_margin(dim), _margin(dim) + 1)
+        axes = [np.unique(np.unique(homes[:, d])[:, None] + around) for d in range(dim)]
+        return cls(origin, step, sigma, axes, tolerance, SHARED[dim])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Blocks along each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    def fits(self, collections: list[Measures], entries: int) -> bool:
+        """Whether all blocks of these measures can be numbered and kept."""
+        dim = len(self.axes)
+        if math.prod(self.shape) * max(len(Z) for Z in collections) >= 2**62:
+            return False
+        most = entries // SIDE[dim] ** dim
+        # The blocks that hold atoms first: they are the fewer, and quickly listed.
+        return all(sum(len(listed(Z)) for Z in collections) <= most for listed in (self._owned, self._cubes))
+
+    def _owned(self, X: Measures) -> IndexArray:
+        """Return owner * cells + number of each block that holds an atom, ascending and distinct."""
+        homes = _homes(X.points, self.origin, self.step)
+        ranks = tuple(np.searchsorted(axis, homes[:, d]) for d, axis in enumerate(self.axes))
+        numbers = np.ravel_multi_index(ranks, self.shape)
+        return np.unique(ragged.owners(X.offsets) * math.prod(self.shape) + numbers)
+
+    def _cubes(self, X: Measures) -> IndexArray:
+        """Return owner * cells + number of each block near an atom of its owner, ascending and distinct.
+
+        Neighbours on an axis are neighbours in rank there: all blocks within reach of an atom are listed.
+        """
+        strides = np.array([math.prod(self.shape[d + 1 :]) for d in range(X.dim)])
+        reach = _margin(X.dim)
+        around = strides @ (np.indices((2 * reach + 1,) * X.dim).reshape(X.dim, -1) - reach)
+        homes = self._owned(X)
+        pieces = [np.unique(homes[k : k + 4096, None] + around) for k in range(0, len(homes), 4096)]
+        return np.unique(np.concatenate(pieces))
+
+    def prepare(self, X: Measures) -> Vectors:
+        """Evaluate each smoothed measure at the nodes of the blocks near its atoms."""
+        from ..core import smoothing
+
+        owners, ids = np.divmod(self._cubes(X), math.prod(self.shape))
+        ranks = np.unravel_index(ids, self.shape)
+        cubes = np.stack([axis[rank] for axis, rank in zip(self.axes, ranks, strict=True)], axis=1)
+        side, dim = SIDE[X.dim], X.dim
+        corners = cubes * float(side)
+        sides = np.array([1] * (3 - dim) + [side] * dim)
+        nodes = smoothing.Lattice(
+            self.origin, self.step, 0.5 / self.sigma**2, REACH * self.sigma, sides, _even_first(side, dim)
+        )
+        values, atoms = np.empty((len(owners), side**dim)), core_atoms(X)
+        for some in batches(X.sizes[owners].astype(np.float64) * side**dim):
+            part = slice(some[0], some[-1] + 1)
+            smoothing.fill_blocks(nodes, atoms, owners[part], corners[part], values[part])
+        starts = ragged.offsets_of(np.bincount(owners, minlength=len(X)))
+        _normalize(values, owners, starts)
+        vectors = in_blocks(values, ids, starts)
+        # w p = u with w = step^dim, so that -int p ln p = -sum u ln u + ln w.
+        return vectors._replace(values=vectors.values + dim * math.log(self.step))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A logarithm, about four operations, per node; their number from the spread of all points."""
+        width = np.maximum(np.ptp(X.points, axis=0), np.ptp(Y.points, axis=0)) + 2 * REACH * self.sigma
+        apart = float(X.sizes.mean() + Y.sizes.mean()) * (2 * REACH * self.sigma / self.step) ** X.dim
+        return 4.0 * min(float(np.prod(width / self.step)), apart)
+
+
+def _homes(points: FloatArray, origin: FloatArray, step: float) -> IndexArray:
+    """Return the coordinates of the block that each point lies in."""
+    return np.floor((points - origin) / (step * SIDE[points.shape[1]])).astype(np.int64)
+
+
+def _margin(dim: int) -> int:
+    """Return how many blocks a Gaussian reaches beyond its own."""
+    return math.ceil(REACH / (SPACING * FINER[dim] * SIDE[dim]))
+
+
+def _even_first(side: int, dim: int) -> IndexArray:
+    """Return where each node of a block is kept: those of even coordinate sum before the others."""
+    parity = np.indices((side,) * dim).sum(axis=0).ravel() % 2
+    places = np.empty(side**dim, dtype=np.int64)
+    places[np.argsort(parity, kind="stable")] = np.arange(side**dim)
+    return places
+
+
+def _normalize(values: FloatArray, owners: IndexArray, starts: IndexArray) -> None:
+    """Give both halves of every vector the mass 1/2, in place."""
+    half = values.shape[1] // 2
+    for part in (values[:, :half], values[:, half:]):
+        part *= (0.5 / np.add.reduceat(part.sum(axis=1), starts[:-1]))[owners][:, None]
+
+
+# -- Sobol points -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Sobol(Quadrature):
+    """Nodes, and the logarithms of w_k exp(-rate shift)."""
+
+    nodes: Nodes
+    log_weights: FloatArray
+    tolerance: float
+    floor: float = 0.0
+
+    @classmethod
+    def of(cls, collections: list[Measures], sigma: float, limits: Limits) -> Sobol:
+        """Draw points from the mean of all measures: more and more until sampled pairs agree, or memory ends."""
+        n, (least, most) = sum(len(Z) for Z in collections), limits.powers
+        for power in range(least, max(least, min(most, int(math.log2(limits.entries / n)))) + 1):
+            route = cls._draw(collections, sigma, power, limits.sobol)
+            gaps = route._sampled_gaps(collections)
+            if gaps.max() <= limits.sobol / 2:
+                break
+        return replace(route, floor=float(np.sqrt(np.mean(gaps**2))))
+
+    @classmethod
+    def _draw(cls, collections: list[Measures], sigma: float, power: int, tolerance: float) -> Sobol:
+        """Return 2^power scrambled Sobol points: one coordinate draws the atom, the others the Gaussian around it."""
+        from scipy.special import ndtri
+        from scipy.stats import qmc
+
+        from ..core import smoothing
+        from ..core.points import Atoms
+
+        points = np.concatenate([Z.points for Z in collections])
+        weights = np.concatenate([Z.probabilities for Z in collections])
+        order = np.lexsort(points.T[::-1])  # neither the order nor the splitting of atoms matters
+        cumulated = np.cumsum(weights[order])
+        dim = points.shape[1]
+        parts = [qmc.Sobol(dim + 1, seed=np.random.default_rng(seed)).random_base2(power - 1) for seed in SEEDS]
+        uniform = np.clip(np.concatenate(parts), 1e-15, 1.0 - 1e-15)
+        drawn = order[np.minimum(np.searchsorted(cumulated, uniform[:, 0] * cumulated[-1]), len(order) - 1)]
+        at = np.ascontiguousarray((points[drawn] + sigma * ndtri(uniform[:, 1:])).T)
+        shift, mean = np.empty(len(drawn)), np.empty((1, len(drawn)))
+        offsets, ids = np.array([0, len(weights)]), np.zeros(len(weights), dtype=np.int64)
+        mixture = Atoms(np.array(points.T, order="C"), weights / cumulated[-1], offsets, ids)
+        smoothing.nearest(at, mixture.coordinates, shift)
+        nodes = smoothing.Nodes(at, shift, 0.5 / sigma**2)
+        smoothing.mixtures(nodes, mixture, np.arange(1), mean)
+        return cls(nodes, -np.log(mean[0] * len(drawn)), tolerance)
+
+    def _sampled_gaps(self, collections: list[Measures]) -> FloatArray:
+        """Return the differences between the parts of J, over all pairs of a sample of measures."""
+        samples = (Z[np.unique(np.linspace(0, len(Z) - 1, SAMPLED).astype(np.int64))] for Z in collections)
+        some = [self.prepare(Z).layout for Z in samples]
+        gaps = [
+            block_tile(A, B, np.arange(len(A.values)), np.arange(len(B.values)), False)[1].ravel()
+            for A, B in itertools.combinations_with_replacement(some, 2)
+        ]
+        return np.concatenate(gaps)
+
+    def prepare(self, X: Measures) -> Vectors:
+        from ..core import smoothing
+
+        _, shift, rate = self.nodes
+        values, atoms = np.empty((len(X), len(shift))), core_atoms(X)
+        for rows in batches((2.0 + X.dim) * X.sizes.astype(np.float64) * len(shift)):
+            smoothing.mixtures(self.nodes, atoms, rows, values)
+        values *= np.exp(self.log_weights)
+        starts = np.arange(len(X) + 1)
+        _normalize(values, starts[:-1], starts)
+        vectors = in_blocks(values, np.zeros(len(X), dtype=np.int64), starts)
+        # u = w p, w = 1 / (N q): the density q of the mean is exp(-rate shift) (rate / pi)^(dim / 2) times what was
+        # summed.
+        log_w = self.log_weights + rate * shift + 0.5 * X.dim * math.log(math.pi / rate)
+        return vectors._replace(values=vectors.values + values @ log_w)
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A logarithm, about four operations, per node."""
+        return 4.0 * len(self.log_weights)

@@ -81,7 +81,6 @@ class MMD(Divergence):
         object.__setattr__(self, "ground", as_point_kernel(self.ground))
 
     def claims(self, dim: int) -> Claims:
-        """A Hilbert norm; a metric when the kernel is characteristic."""
         return Claims(self.ground.characteristic, 2.0, "a Hilbert space norm (Schoenberg)")
 
     @property

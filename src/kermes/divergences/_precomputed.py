@@ -49,15 +49,12 @@ class Precomputed(Divergence):
 
     @property
     def power(self) -> float:
-        """The table holds distances."""
         return 1.0
 
     def claims(self, dim: int) -> Claims:
-        """Nothing is known about a table."""
         return Claims(None, None, "given by the user")
 
     def check(self, X: Measures) -> None:
-        """Every measure must be one row number."""
         size = len(np.asarray(self.distances))
         numbers = X.points[:, 0]
         if X.dim != 1 or (X.sizes != 1).any() or (numbers != np.rint(numbers)).any():
@@ -69,13 +66,10 @@ class Precomputed(Divergence):
             )
 
     def prepare(self, X: Measures) -> IndexArray:
-        """Read the row numbers."""
         return X.points[:, 0].astype(np.int64)
 
     def tile(self, A: IndexArray, B: IndexArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return the looked-up distances."""
         return Tile(np.asarray(self.distances)[np.ix_(A[rows], B[cols])])
 
     def work(self, X: Measures, Y: Measures) -> float:
-        """One look-up."""
         return 1.0

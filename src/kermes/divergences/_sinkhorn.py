@@ -118,17 +118,14 @@ class Sinkhorn(Divergence):
 
     @property
     def signed(self) -> bool:
-        """The regularised value may be negative."""
         return self.value == "regularized"
 
     def claims(self, dim: int) -> Claims:
-        """Nothing is proved."""
         # A counterexample for one epsilon is one for all: scale the points.
         scalable = isinstance(self.cost, (Euclidean, SqEuclidean)) and self.value != "regularized"
         return Claims(False, None, "entropic costs violate the triangle inequality", 2.0 if scalable else None)
 
     def check(self, X: Measures) -> None:
-        """A cost matrix needs measures on a shared support of its size."""
         self.cost.check(X)
 
     def pair_bytes(self, X: Measures, Y: Measures) -> float:

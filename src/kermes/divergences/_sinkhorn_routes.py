@@ -202,7 +202,6 @@ class ByTable(SinkhornRoute):
     kernels: dict[type, Any] = field(default_factory=dict)  # by precision, made when first needed
 
     def sides(self, X: Measures) -> tuple[Any, Atoms]:
-        """Number the atoms."""
         from ..core.points import Atoms
 
         ids, weights, offsets = sparse_rows(X, *self.common)

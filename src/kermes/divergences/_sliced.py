@@ -158,7 +158,6 @@ class SlicedWasserstein(Divergence):
         return np.asarray(gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
 
     def claims(self, dim: int) -> Claims:
-        """A mean of distances that embed in L^p."""
         negative_type = float(self.p) if self.p <= 2 else None
         reason = "a mean of L^p distances of quantile functions"
         return Claims(True if dim == 1 else None, negative_type, reason, None if self.p == 2 else 2.0)

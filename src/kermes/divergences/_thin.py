@@ -97,7 +97,7 @@ class Thin:
         return self._decomposed[1]
 
     @property
-    def half_log_dets(self) -> FloatArray:
+    def values(self) -> FloatArray:
         """The values h = log det(I + Sigma / ridge) / 2, (n,)."""
         return 0.5 * _log_dets(self.spreads)
 
@@ -239,7 +239,6 @@ class ThinRoute(Route):
     ridge: float
 
     def prepare(self, X: Measures) -> Thin:
-        """Decompose the centred points of each measure."""
         return Thin.of(X, self.features, self.ridge)
 
 
@@ -270,31 +269,25 @@ class ScaledMoments(Route):
         values = np.empty(len(X))
         half_log_dets(covariances, 1.0, values)
         if thin is not None and steep.any():
-            values[steep] = thin.half_log_dets[steep]
+            values[steep] = thin.values[steep]
         values[np.isnan(means[:, 0])] = np.nan
         return Prepared(Moments(means, tails, covariances, values, float(1 / np.sqrt(self.ridge)), 1.0), thin)
 
+    def pairs(
+        self, core: Callable[..., None], row_of: RowFunction, A: Prepared, B: Prepared, rows: IndexArray,
+        cols: IndexArray, triangle: bool, pooled: bool = False,
+    ) -> FloatArray:  # fmt: skip
+        """Return the values of all pairs: of those up to ``steep`` by the core, of steeper ones by their axes."""
+        out, steep = empty_tile(rows, cols), steep_pairs(A.thin, B.thin, rows, cols, triangle, self.steep, pooled)
+        core(A.core, rows, B.core, cols, triangle, steep, out)
+        if A.thin is not None and B.thin is not None:
+            _fill(row_of, A.thin, B.thin, rows, cols, steep, out)
+        return out
+
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
-        """What the accuracy of the moments leaves."""
-        return moments_rounding(A, B, self.steep)
-
-
-def moments_tile(
-    core: Callable[..., None], row_of: RowFunction, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray,
-    triangle: bool, limit: float, pooled: bool = False,
-) -> FloatArray:  # fmt: skip
-    """Return the values of all pairs: of those up to ``limit`` by the core, of steeper ones by their axes."""
-    out, steep = empty_tile(rows, cols), steep_pairs(A.thin, B.thin, rows, cols, triangle, limit, pooled)
-    core(A.core, rows, B.core, cols, triangle, steep, out)
-    if A.thin is not None and B.thin is not None:
-        _fill(row_of, A.thin, B.thin, rows, cols, steep, out)
-    return out
-
-
-def moments_rounding(A: Prepared, B: Prepared, limit: float) -> float:
-    """Return how far below 0 rounding may carry the values of pairs: up to ``limit``, or of steeper ones."""
-    largest = sum(0.0 if Z.thin is None else Z.thin.reach[0] for Z in (A, B))
-    return 1e-8 if largest <= limit else 10.0 * DETERMINED
+        """What the accuracy of the moments leaves: of pairs up to ``steep``, or of steeper ones."""
+        largest = sum(0.0 if Z.thin is None else Z.thin.reach[0] for Z in (A, B))
+        return 1e-8 if largest <= self.steep else 10.0 * DETERMINED
 
 
 def thin_moments(

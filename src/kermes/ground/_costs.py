@@ -97,7 +97,6 @@ class Euclidean(Cost):
 
     @property
     def absolute(self) -> bool:
-        """It is."""
         return True
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -152,12 +151,10 @@ class Binary(Cost):
 
     @property
     def params(self) -> FloatArray:
-        """``[scale]``."""
         return np.array([float(self.scale)])
 
     @property
     def uniform(self) -> float:
-        """The scale."""
         return float(self.scale)
 
 
@@ -182,7 +179,6 @@ class Torus(Cost):
 
     @property
     def params(self) -> FloatArray:
-        """``[period]``."""
         return np.array([float(self.period)])
 
     def largest(self, low: FloatArray, high: FloatArray) -> float:
@@ -226,18 +222,15 @@ class Matrix(Cost):
 
     @property
     def size(self) -> int:
-        """Number of bins."""
         return len(np.asarray(self.values))
 
     @property
     def uniform(self) -> float | None:
-        """The cost between any two different bins if it is the same for all of them, otherwise None."""
         values = np.asarray(self.values)
         apart = values[~np.eye(len(values), dtype=bool)]
         return float(apart[0]) if len(apart) and apart[0] > 0 and (apart == apart[0]).all() else None
 
     def largest(self, low: FloatArray, high: FloatArray) -> float:
-        """Return the largest entry."""
         return float(np.asarray(self.values).max())
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -247,11 +240,9 @@ class Matrix(Cost):
         )
 
     def table(self, points: FloatArray) -> FloatArray:
-        """Return a copy of the matrix."""
         return np.array(self.values)
 
     def pick(self, points: FloatArray, rows: Any, cols: Any) -> FloatArray:
-        """Return the entries of these bins."""
         return np.asarray(self.values)[np.ix_(rows, cols)]
 
 
@@ -277,11 +268,9 @@ class Metric(Cost):
 
     @property
     def absolute(self) -> bool:
-        """Whether it is ``|x - y|`` on the line."""
         return self.name in ("cityblock", "chebyshev")
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return SciPy's distances."""
         from scipy.spatial.distance import cdist
 
         return np.asarray(cdist(x, y, self.name))
@@ -301,7 +290,6 @@ class CostFunction(Cost):
     function: Callable[..., Any]
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Call the function."""
         return apply(self.function, x, y)  # type: ignore[no-any-return]
 
 

@@ -62,7 +62,6 @@ class Linear(PointKernel):
     characteristic: ClassVar[bool] = False
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return ``|x_i|^2``."""
         return np.asarray(np.einsum("ik,ik->i", x, x))
 
 
@@ -102,11 +101,9 @@ class Gaussian(PointKernel):
 
     @property
     def params(self) -> FloatArray:
-        """``[gamma]``."""
         return np.array([self.rate])
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return ones."""
         return np.ones(len(x))
 
 
@@ -135,11 +132,9 @@ class Polynomial(PointKernel):
 
     @property
     def params(self) -> FloatArray:
-        """``[gamma, coef0, degree]``."""
         return np.array([self.gamma, self.coef0, self.degree], dtype=np.float64)
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return ``(gamma |x_i|^2 + coef0)^degree``."""
         with np.errstate(over="ignore"):  # as in compiled values: divergences refuse what is not finite
             return np.asarray((self.gamma * np.einsum("ik,ik->i", x, x) + self.coef0) ** self.degree)
 
@@ -162,11 +157,9 @@ class Laplacian(PointKernel):
 
     @property
     def params(self) -> FloatArray:
-        """``[gamma]``."""
         return np.array([float(self.gamma)])
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return ones."""
         return np.ones(len(x))
 
 
@@ -184,7 +177,6 @@ class KernelFunction(PointKernel):
     function: Callable[..., Any]
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Call the function."""
         return apply(self.function, x, y)  # type: ignore[no-any-return]
 
 
@@ -233,11 +225,9 @@ class Table(PointKernel):
         return _has_full_rank(self.values)
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Look up the entries."""
         return np.asarray(self.values)[np.ix_(self._numbers(x), self._numbers(y))]
 
     def diagonal(self, x: FloatArray) -> FloatArray:
-        """Return the diagonal entries."""
         return np.asarray(np.diagonal(np.asarray(self.values))[self._numbers(x)])
 
     def _numbers(self, points: FloatArray) -> IndexArray:

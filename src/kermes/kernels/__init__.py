@@ -8,13 +8,10 @@ from __future__ import annotations
 from .._names import public_dir
 from ._anisotropic import AnisotropicWasserstein, inverse_squared_rho
 from ._base import MeasureKernel
-from ._bhattacharyya import Bhattacharyya
 from ._columns import Columns
-from ._exponential import Exponential
-from ._mass_laplace import MassLaplace
-from ._mass_weighted import MassWeighted
-from ._matern import Matern
+from ._masses import MassLaplace, MassWeighted
 from ._mixture import Bumps, SemigroupMixture
+from ._radial import Bhattacharyya, Exponential, Matern
 from ._semigroup import IGV, Entropy, Semigroup
 
 __all__ = [

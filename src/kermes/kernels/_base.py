@@ -13,7 +13,6 @@ from .._frozen import HoldsFrozen, with_inner
 from .._typing import FloatArray
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
-from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures, as_measures
 
 
@@ -151,45 +150,3 @@ class CompoundKernel(MeasureKernel):
     def bounds(self) -> FloatArray:
         """Bounds of ``theta``, (n_dims, 2)."""
         return np.vstack([kernel.bounds for kernel in self._parts.values() if kernel.n_dims] or [np.empty((0, 2))])
-
-
-class RadialKernel(MeasureKernel):
-    """Base of the kernels that are a profile of d / length_scale, whose length scale Gaussian processes tune."""
-
-    divergence: Divergence
-    length_scale_bounds: tuple[float, float] | str
-
-    @property
-    @abstractmethod
-    def _needed_type(self) -> float:
-        """The power h for which d^h must be conditionally negative definite for the kernel to be positive definite."""
-
-    def is_positive_definite(self, dim: int) -> bool | None:
-        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
-        known = self.divergence.claims(dim).negative_type
-        return True if known is not None and known >= self._needed_type else None
-
-    def _distances(self, X: Measures, Y: Measures | None) -> FloatArray:
-        return np.asarray(pairwise(X, Y, divergence=self.divergence, engine=self.engine))
-
-    def _refuse_negative(self, D: FloatArray, lacks: str, remedy: str) -> None:
-        """Refuse distances below 0, which the regularised Sinkhorn value may be."""
-        if (D < 0).any():
-            i, j = np.argwhere(D < 0)[0]
-            raise NumericalError(
-                f"{self.divergence!r} is negative, {D[i, j]:.3g}, for `X[{i}]` and `Y[{j}]`, and has no {lacks}. "
-                f"Use {remedy}another value of the divergence."
-            )
-
-    def __post_init__(self) -> None:
-        if isinstance(self.divergence, Measures):  # SVC(kernel=Exponential) calls the class with the data
-            name = type(self).__name__
-            raise InvalidParameterError(
-                "`divergence` must be a divergence, not measures. Pass a kernel object, such as "
-                f"{name}(divergences.Wasserstein()), not the class."
-            )
-
-    @property
-    def hyperparameter_length_scale(self) -> Hyperparameter:
-        """The one hyperparameter that a Gaussian process tunes."""
-        return Hyperparameter("length_scale", "numeric", self.length_scale_bounds)

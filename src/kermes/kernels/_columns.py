@@ -127,7 +127,6 @@ class Columns(CompoundKernel):
 
     @property
     def _parts(self) -> dict[str, Any]:
-        """The kernels by the names of their columns."""
         return {_label(key): kernel for key, kernel in self.kernels.items()}
 
     def set_params(self, **params: Any) -> Columns:

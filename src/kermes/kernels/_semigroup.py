@@ -71,7 +71,6 @@ class RateKernel(SemigroupKernel):
 
     @property
     def rate(self) -> float:
-        """The factor t."""
         return positive(self.t, "t")
 
 
@@ -251,7 +250,6 @@ class Entropy(RateKernel):
 
     @property
     def jensen(self) -> JensenShannon:
-        """The Jensen-Shannon divergence."""
         return JensenShannon(self.smoothing)
 
     def __repr__(self) -> str:
