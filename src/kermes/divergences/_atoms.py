@@ -117,30 +117,6 @@ def undetermined(source: KernelSource, atoms: Atoms | CentredAtoms, ridge: float
     return np.asarray(~(largest <= DETERMINED * ridge))
 
 
-def factorise(source: KernelSource, X: Measures, ridge: float, factor_bytes: float = FACTOR_BYTES) -> Factors:
-    """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit.
-
-    What is undetermined is nan, so that the engine refuses it.
-    """
-    from ..core import generalized_variance as core
-    from ..core.points import padded_size
-
-    atoms = source.atoms(X)
-    sides = padded_size(np.diff(atoms.offsets))
-    areas = sides**2
-    kept = bool(16 * areas.sum() <= factor_bytes)
-    places = np.stack([ragged.offsets_of(sides)[:-1], ragged.offsets_of(areas)[:-1]], axis=1)
-    length, area = (int(sides.sum()), int(areas.sum())) if kept else (0, 0)
-    factors = core.Factors(
-        ridge, atoms.coordinates, atoms.ids, np.sqrt(atoms.weights / ridge), atoms.offsets, kept, places,
-        np.empty(area), np.zeros(area), np.empty(length), np.empty(length), np.empty((len(X), 2)), np.empty(len(X)),
-    )  # fmt: skip
-    factors.scales[np.repeat(undetermined(source, atoms, ridge), np.diff(atoms.offsets))] = np.nan
-    for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):
-        core.prepare(source.core, factors, rows)
-    return factors
-
-
 @dataclass(frozen=True, eq=False)
 class FactorsRoute(Route):
     """Base of routes by kernel values between all atoms: a pair extends the factor of its first measure."""
@@ -150,7 +126,27 @@ class FactorsRoute(Route):
     factor_bytes: float = FACTOR_BYTES
 
     def prepare(self, X: Measures) -> Factors:
-        return factorise(self.source, X, self.ridge, self.factor_bytes)
+        """Return the Cholesky factors of the regularised kernel matrices of measures; all are kept if they fit.
+
+        What is undetermined is nan, so that the engine refuses it.
+        """
+        from ..core import generalized_variance as core
+        from ..core.points import padded_size
+
+        atoms = self.source.atoms(X)
+        sides = padded_size(np.diff(atoms.offsets))
+        areas = sides**2
+        kept = bool(16 * areas.sum() <= self.factor_bytes)
+        places = np.stack([ragged.offsets_of(sides)[:-1], ragged.offsets_of(areas)[:-1]], axis=1)
+        length, area = (int(sides.sum()), int(areas.sum())) if kept else (0, 0)
+        factors = core.Factors(
+            self.ridge, atoms.coordinates, atoms.ids, np.sqrt(atoms.weights / self.ridge), atoms.offsets, kept, places,
+            np.empty(area), np.zeros(area), np.empty(length), np.empty(length), np.empty((len(X), 2)), np.empty(len(X)),
+        )  # fmt: skip
+        factors.scales[np.repeat(undetermined(self.source, atoms, self.ridge), np.diff(atoms.offsets))] = np.nan
+        for rows in batches(2 / 3 * sides.astype(np.float64) ** 3):
+            core.prepare(self.source.core, factors, rows)
+        return factors
 
     def rounding(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray) -> float:
         """What rounding of kernel values (1, if they are bounded) leaves in units of the ridge."""

@@ -47,10 +47,10 @@ class Prepared(NamedTuple):
         return cls(core, np.sqrt(ROUNDING * np.abs(norms)))
 
 
-def _errors(A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> FloatArray | None:
+def _estimated(values: FloatArray, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> Tile:
     if A.doubts is None or B.doubts is None:
-        return None
-    return pair_sums(A.doubts, B.doubts, rows, cols) ** 2
+        return Tile(values)
+    return Tile(values, error=pair_sums(A.doubts, B.doubts, rows, cols) ** 2)
 
 
 class _Embeddings(Route):
@@ -87,12 +87,6 @@ class Means(Route):
         return float(self.features.rank)
 
 
-class Vectors(NamedTuple):
-    """Embeddings (n, r)."""
-
-    vectors: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class ByAxes(Route):
     r"""Explicit features of a Gaussian in few dimensions: products of features of each coordinate.
@@ -123,13 +117,12 @@ class ByAxes(Route):
                 vectors[i] = _mean_product(w, [value[part] for value in values])
                 rest[i] = (w @ np.sqrt(missed[part])) ** 2
         norms = np.einsum("ik,ik->i", vectors, vectors)
-        return Prepared(Vectors(vectors), np.sqrt(rest + ROUNDING * norms))
+        return Prepared(vectors, np.sqrt(rest + ROUNDING * norms))
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core import vectors
 
-        values = vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
-        return Tile(values, error=_errors(A, B, rows, cols))
+        return _estimated(vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(self.rank)
@@ -171,13 +164,9 @@ class ByFeatures(Route):
 
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
-        pivots, code, params = (
-            np.array(self.features.pivots.T, order="C"),
-            self.source.core.code,
-            self.source.core.params,
-        )
+        pivots, ground = np.array(self.features.pivots.T, order="C"), self.source.core
         for rows in batches(8.0 * self.features.rank * X.sizes.astype(np.float64)):
-            mmd.against(code, params, atoms, rows, pivots, vectors)
+            mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
         vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
         squares = np.einsum("ik,ik->i", vectors, vectors)
         short = X.sizes <= LONG
@@ -198,7 +187,7 @@ class ByFeatures(Route):
         left, right = A.core.missed[rows], B.core.missed[cols]
         if left.any() or right.any():
             mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
-        return Tile(out, error=_errors(A, B, rows, cols))
+        return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(self.features.rank)
@@ -245,7 +234,7 @@ class OnSupport(_Embeddings):
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         from ..core import vectors
 
-        return Tile(vectors.form_tile(A.core, rows, B.core, cols), error=_errors(A, B, rows, cols))
+        return _estimated(vectors.form_tile(A.core, rows, B.core, cols), A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(prod(len(axis) for axis in self.axes))
@@ -278,7 +267,7 @@ class OnAtoms(_Embeddings):
 
         out, every = empty_tile(rows, cols), np.ones(len(rows), dtype=np.bool_)
         mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, every, np.ones(len(cols), dtype=np.bool_), out)
-        return Tile(out, error=_errors(A, B, rows, cols))
+        return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Return some operations, and those of an exponential, for each pair of points."""
@@ -315,15 +304,14 @@ class ByProducts(_Embeddings):
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         out = pair_sums(A.core.norms, B.core.norms, rows, cols)
-        sizes = np.diff(B.core.offsets)[cols]
-        for part in batches(sizes.astype(np.float64), CHUNK):
+        for part in batches(np.diff(B.core.offsets)[cols].astype(np.float64), CHUNK):
             for i, row in enumerate(rows):
                 wanted = part[part > i] if triangle else part
                 if len(wanted):
                     cross = np.empty(len(wanted))
                     self._cross(A.core, int(row), B.core, cols[wanted], cross)
                     out[i, wanted] -= 2.0 * cross
-        return Tile(out, error=_errors(A, B, rows, cols))
+        return _estimated(out, A, B, rows, cols)
 
     def _cross(self, A: Centred, row: int, B: Centred, cols: IndexArray, out: FloatArray) -> None:
         """Fill out[j] = <mu, nu_j>: one matrix product for all atoms of ``cols``."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
 from math import comb, factorial, prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,25 +22,8 @@ ROUNDS = 5
 PROBE = 4
 #: Residuals of the pivoted Cholesky below this fraction of the diagonal are rounding.
 ROUNDING = 1e-14
-
-
 #: Bytes that the prepared measures may take in explicit features.
 PREPARED_BYTES = 1 << 29
-
-
-class Features(Protocol):
-    """A map of points (n, d) to explicit features (n, rank)."""
-
-    @property
-    def rank(self) -> int:
-        """Number of features."""
-
-    @property
-    def rounding(self) -> float:
-        """Relative error of a feature."""
-
-    def __call__(self, points: FloatArray) -> FloatArray:
-        """Return the features (n, rank) of points (n, d)."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +106,10 @@ class FeatureMap:
         return np.concatenate([self.ground.diagonal(part) - (self(part) ** 2).sum(axis=1) for part in parts])
 
 
+#: Maps of points (n, d) to explicit features (n, rank), with a relative error of ``rounding`` each.
+Features: TypeAlias = Coordinates | Monomials | FeatureMap
+
+
 def feature_map(
     ground: PointKernel, points: FloatArray, tolerance: float, largest: int, pool_size: int = POOL
 ) -> FeatureMap | None:
@@ -175,7 +162,7 @@ def pivoted_cholesky(
 
 def explicit_features(
     ground: PointKernel, X: Measures, Y: Measures, tolerance: float, largest: float, entries: Callable[[int], float]
-) -> Coordinates | Monomials | FeatureMap | None:
+) -> Features | None:
     """Return features of a rank of at most ``largest``, if ``entries(rank)`` numbers per run fit the memory."""
     exact = exact_features(ground, X.dim, largest)
     if exact is not None and 8 * entries(exact.rank) <= PREPARED_BYTES:

@@ -35,25 +35,23 @@ def sorted_halves(X: Measures, directions: FloatArray | None = None) -> Sorted:
     """Return measures, projected on L lines by ``directions`` (L, dim) or on the line as they are, for merging."""
     from ..core.transport.quantiles import Sorted, split
 
-    n_lines, size = 1 if directions is None else len(directions), len(X.points) + len(X)
-    points, levels = np.zeros((n_lines, size)), np.zeros((n_lines, size))
-    uppers, lasts = np.zeros((n_lines, len(X)), dtype=np.int64), np.zeros((n_lines, len(X)), dtype=np.int64)
-    halves = Sorted(points, levels, np.zeros(len(X), dtype=np.int64), uppers, lasts)
+    def empty(n_lines: int, X: Measures) -> Sorted:
+        size, whole = len(X.points) + len(X), np.zeros((2, n_lines, len(X)), dtype=np.int64)
+        return Sorted(*np.zeros((2, n_lines, size)), np.zeros(len(X), dtype=np.int64), *whole)
+
+    n_lines = 1 if directions is None else len(directions)
+    halves = empty(n_lines, X)
     for rows, lines in blocks(X, n_lines):
         part = X[rows]
         values = np.ascontiguousarray(part.points.T) if directions is None else directions[lines] @ part.points.T
         order = np.lexsort((values, np.broadcast_to(ragged.owners(part.offsets), values.shape)))
         first, where = X.offsets[rows[0]] + rows[0], slice(rows[0], rows[-1] + 1)
         atoms = slice(first, first + len(part.points) + len(part))
-        out = Sorted(
-            np.zeros((len(values), len(part.points) + len(part))),
-            np.zeros((len(values), len(part.points) + len(part))),
-            *(np.zeros(len(part), dtype=np.int64), *np.zeros((2, len(values), len(part)), dtype=np.int64)),
-        )
+        out = empty(len(values), part)
         split(np.take_along_axis(values, order, axis=1), part.weights[order], np.array(part.offsets), out)
-        points[lines, atoms], levels[lines, atoms] = out.points, out.levels
+        halves.points[lines, atoms], halves.levels[lines, atoms] = out.points, out.levels
         halves.starts[where] = out.starts + first
-        uppers[lines, where], lasts[lines, where] = out.uppers + first, out.lasts + first
+        halves.uppers[lines, where], halves.lasts[lines, where] = out.uppers + first, out.lasts + first
     return halves
 
 

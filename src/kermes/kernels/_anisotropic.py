@@ -244,14 +244,10 @@ def inverse_squared_rho(
     True
     """
     m = np.size(a)
-    left, right, costs = (_row_vector(values, name, m) for values, name in ((a, "a"), (b, "b"), (S, "S")))
-    scales = _positive_vector(length_scales, "length_scales", m)
-    return _spread(((left - right) / scales) ** 2, costs, real(free, "free", low=0.0))
-
-
-def _spread(targets: FloatArray, costs: FloatArray, free: float) -> FloatArray:
-    """Return x with sum_i x_i costs_i = sum_i targets_i; rows of cost 0 are ``free``, others share their targets."""
-    factors = np.full(len(costs), free)
+    left, right, costs = (_vector(values, name, m) for values, name in ((a, "a"), (b, "b"), (S, "S")))
+    scales = _vector(length_scales, "length_scales", m, scales=True)
+    targets = ((left - right) / scales) ** 2
+    weights = np.full(m, real(free, "free", low=0.0))
     ships = costs > 0
     if not ships.any():
         if targets.any():
@@ -259,33 +255,25 @@ def _spread(targets: FloatArray, costs: FloatArray, free: float) -> FloatArray:
                 "`a` and `b` differ, but moving one to the other costs nothing, whatever the factors. "
                 "Give different points of the support a positive cost."
             )
-        return factors
+        return weights
     with np.errstate(over="ignore"):
-        factors[ships] = (targets[ships] + targets[~ships].sum() / np.count_nonzero(ships)) / costs[ships]
-    if not np.isfinite(factors).all():
+        weights[ships] = (targets[ships] + targets[~ships].sum() / np.count_nonzero(ships)) / costs[ships]
+    if not np.isfinite(weights).all():
         raise NumericalError(
             f"a row cost of {costs[ships].min():.3g} is too small to divide by. Scale the costs, or round weights of "
             "that size to 0."
         )
-    return factors
+    return weights
 
 
-def _positive_vector(values: ArrayLike, name: str, m: int) -> FloatArray:
-    """Return m positive numbers; one number stands for m equal ones."""
+def _vector(values: ArrayLike, name: str, m: int, scales: bool = False) -> FloatArray:
+    """Return m numbers of at least 0; of scales, greater than 0, one may stand for m equal ones."""
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 0:
+    if scales and array.ndim == 0:
         array = np.full(m, float(array))
-    if array.shape != (m,) or not np.isfinite(array).all() or not (array > 0).all():
-        raise InvalidParameterError(
-            f"`{name}` must be a finite number greater than 0, or {m} of them, one for each point of the support; "
-            f"got {values!r}."
-        )
-    return array
-
-
-def _row_vector(values: ArrayLike, name: str, m: int) -> FloatArray:
-    """Return m numbers of at least 0."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (m,) or not np.isfinite(array).all() or not (array >= 0).all():
-        raise InvalidParameterError(f"`{name}` must hold {m} finite numbers of at least 0; got {values!r}.")
-    return array
+    if array.shape == (m,) and np.isfinite(array).all() and ((array > 0) if scales else (array >= 0)).all():
+        return array
+    wanted = f"hold {m} finite numbers of at least 0"
+    if scales:
+        wanted = f"be a finite number greater than 0, or {m} of them, one for each point of the support"
+    raise InvalidParameterError(f"`{name}` must {wanted}; got {values!r}.")

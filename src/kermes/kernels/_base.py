@@ -94,6 +94,10 @@ class MeasureKernel(HoldsFrozen, Kernel):  # type: ignore[misc]
         """Return d^2 between all measures, a fresh array."""
         return np.asarray(pairwise(X, Y, divergence=divergence, engine=self.engine, squared=True))
 
+    def is_positive_definite(self, dim: int) -> bool | None:
+        """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
+        return None
+
     @property
     def requires_vector_input(self) -> bool:
         """False: scikit-learn passes the measures through untouched."""

@@ -140,10 +140,6 @@ class MassLaplace(MeasureKernel):
     family: str = "gaussian"
     beta: float = 1.0
 
-    def is_positive_definite(self, dim: int) -> bool | None:
-        """Return None: unknown."""
-        return None
-
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         family, beta = choice(self.family, "family", FAMILIES), positive(self.beta, "beta")
         Z = X if Y is None else Y
@@ -170,16 +166,11 @@ def _gaussians(X: Measures, Y: Measures, a: FloatArray, b: FloatArray, diagonal:
         S, T = (np.einsum("ijj->ij", C) for C in (S, T))
     out = np.empty((len(X), len(Y)))
     for i in range(len(X)):
-        p = a[i] / (a[i] + b)
-        q = b / (a[i] + b)
         gap = m[i] - n
-        if diagonal:
-            V = p[:, None] * S[i] + q[:, None] * T + (p * q)[:, None] * gap**2
-            out[i] = np.log(V).sum(axis=1)
-        else:
-            outer = gap[:, :, None] * gap[:, None]
-            V = p[:, None, None] * S[i] + q[:, None, None] * T + (p * q)[:, None, None] * outer
-            out[i] = np.linalg.slogdet(V)[1]
+        outer = gap**2 if diagonal else gap[:, :, None] * gap[:, None]
+        a_share, b_share = (np.expand_dims(w / (a[i] + b), tuple(range(1, S.ndim))) for w in (a[i], b))
+        V = a_share * S[i] + b_share * T + a_share * b_share * outer
+        out[i] = np.log(V).sum(axis=1) if diagonal else np.linalg.slogdet(V)[1]
     return 2 * d if diagonal else d + d * (d + 1) // 2, 0.5 * (UNIT * d + out)
 
 
@@ -198,10 +189,8 @@ def _histograms(X: Measures, Y: Measures, a: FloatArray, b: FloatArray) -> tuple
             "family='multinomial' needs measures on one finite set: make them with Measures.from_histograms or "
             "from_images, and X and Y on the same support."
         )
-    m = len(X.support.points)
     P, Q = (dense_rows(Z, X.support.points, given=True) for Z in (X, Y))
     out = np.empty((len(X), len(Y)))
     for i in range(len(X)):
-        mixed = (a[i] * P[i] + b[:, None] * Q) / (a[i] + b)[:, None]
-        out[i] = entr(mixed).sum(axis=1)
-    return m - 1, out
+        out[i] = entr((a[i] * P[i] + b[:, None] * Q) / (a[i] + b)[:, None]).sum(axis=1)
+    return len(X.support.points) - 1, out

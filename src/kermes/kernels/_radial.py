@@ -223,10 +223,8 @@ class Bhattacharyya(MeasureKernel):
 
     Parameters
     ----------
-    ground : PointKernel
-        ``ground.Linear()``: Gaussians fitted to the points. ``ground.Gaussian(sigma=...)``: to their feature functions.
-    eta : float
-        Regularisation, in units of a variance.
+    ground, eta
+        As in :class:`~kermes.divergences.Bhattacharyya`.
     engine : Engine, optional
         How distances are computed and remembered.
 

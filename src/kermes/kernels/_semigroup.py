@@ -214,17 +214,11 @@ class Entropy(RateKernel):
 
     Parameters
     ----------
-    t : float
-        The rate; greater values tell measures apart more sharply. Normalised values lie between :math:`2^{-t}` and 1.
+    t, normalized, t_bounds, engine
+        As in :class:`Semigroup`. Normalised values lie between :math:`2^{-t}` and 1.
     smoothing : ground.Gaussian, optional
         None for histograms, images and samples of whole numbers; ``ground.Gaussian(sigma=...)`` for clouds, which are
         smoothed to densities. See :class:`~kermes.divergences.JensenShannon`.
-    normalized : bool
-        Divide by the square roots of the diagonal, so that :math:`k(\mu, \mu) = 1`.
-    t_bounds : pair of float or 'fixed'
-        Where the marginal likelihood of a Gaussian process may look for t.
-    engine : Engine, optional
-        How J is computed and remembered.
 
     Notes
     -----
