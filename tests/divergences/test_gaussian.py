@@ -12,8 +12,7 @@ from tests.routes import squares_along
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core.gaussian_wasserstein import nuclear_norm
 from kermes.divergences import _gaussian_kl, _gaussian_wasserstein
-from kermes.divergences._atoms import KernelSource
-from kermes.divergences._features import explicit_features, feature_map
+from kermes.divergences._features import KernelSource, explicit_features, feature_map
 from kermes.exceptions import InvalidParameterError
 
 ENGINE = Engine("serial", memo=False)

@@ -7,8 +7,7 @@ from tests.oracles import concentration
 from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.divergences._atoms import KernelSource, kernel_table
-from kermes.divergences._features import feature_map
+from kermes.divergences._features import KernelSource, feature_map, kernel_table
 from kermes.divergences._generalized_variance import AtomsRoute, MomentsRoute, SupportRoute
 from kermes.exceptions import InvalidParameterError
 

@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.divergences._atoms import KernelSource
 from kermes.divergences._embeddings import ByAxes, ByFeatures, ByProducts, OnAtoms, OnSupport
-from kermes.divergences._features import pivoted_cholesky
+from kermes.divergences._features import KernelSource, pivoted_cholesky
 from kermes.divergences._support import common_support, fewest_points
 
 ENGINE = Engine("serial", memo=False)

@@ -10,8 +10,7 @@ from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences import _bhattacharyya, _gaussian_kl, _generalized_variance
-from kermes.divergences._atoms import KernelSource
-from kermes.divergences._features import Monomials
+from kermes.divergences._features import KernelSource, Monomials
 from kermes.divergences._thin import STEEP
 from kermes.exceptions import NumericalError
 

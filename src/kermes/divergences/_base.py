@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from ..core.status import FAILED, OK
 from ..exceptions import UnsuitableDataError
 from ..ground import Cost, PointKernel
 from ..measures import Measures
+from ._cores import core
 
-if TYPE_CHECKING:
-    from ..core.points import Atoms, CoreGround
-
+#: Structs of the cores.
+Atoms: TypeAlias = "core.points.Atoms"
+CoreGround: TypeAlias = "core.points.CoreGround"
 #: The smallest normal number.
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -174,19 +175,15 @@ def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
 
 def core_ground(ground: Cost | PointKernel, table: FloatArray | None = None) -> CoreGround:
     """Return a cost or point kernel as cores take it: by its code, or by a table of its values."""
-    from ..core.points import TABLE, CoreGround
-
     if table is not None:
-        return CoreGround(TABLE, ground.params, table)
-    return CoreGround(ground.code, ground.params, np.empty((0, 0)))
+        return core.points.CoreGround(core.points.TABLE, ground.params, table)
+    return core.points.CoreGround(ground.code, ground.params, np.empty((0, 0)))
 
 
 def core_atoms(X: Measures) -> Atoms:
     """Return the measures as cores take them. Fresh copies: cores are compiled for writable arrays only."""
-    from ..core.points import Atoms
-
     ids = np.zeros(len(X.points), dtype=np.int64)  # of use with a table only
-    return Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets), ids)
+    return core.points.Atoms(np.array(X.points.T, order="C"), X.probabilities, np.array(X.offsets), ids)
 
 
 def n_prepared(X: Measures, Y: Measures) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +11,10 @@ from .._checks import positive
 from .._typing import IndexArray
 from ..ground import Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
-from ._atoms import FactorsRoute, KernelSource
 from ._base import Claims, Divergence, Route, Tile, filled, n_prepared
-from ._features import PREPARED_BYTES, Coordinates, exact_features
+from ._cores import core
+from ._features import PREPARED_BYTES, Coordinates, Factors, FactorsRoute, KernelSource, exact_features
 from ._thin import Prepared, ScaledMoments, bhattacharyya_row
-
-if TYPE_CHECKING:
-    from ..core.generalized_variance import Factors
 
 #: Multiplications of a matrix product done in the time of one elementary operation, in which the engine counts work.
 FUSED = 8.0
@@ -32,9 +28,7 @@ class MomentsRoute(ScaledMoments):
     steep = STEEP
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import bhattacharyya as core
-
-        return Tile(self.pairs(core.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle))
+        return Tile(self.pairs(core.bhattacharyya.moments_tile, bhattacharyya_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the mean covariance."""
@@ -46,9 +40,7 @@ class AtomsRoute(FactorsRoute):
     """By kernel values between all atoms."""
 
     def tile(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import bhattacharyya as core
-
-        return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))
+        return Tile(filled(partial(core.bhattacharyya.atoms_tile, self.source.core), A, rows, B, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Operations of the elimination, and one kernel value for each pair of atoms."""

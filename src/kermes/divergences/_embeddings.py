@@ -16,13 +16,12 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures
-from ._atoms import KernelSource
 from ._base import Route, Tile, batches, empty_tile, pair_sums, underflow_of_squares
-from ._features import FeatureMap, Features
+from ._cores import core
+from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
 
 if TYPE_CHECKING:
-    from ..core.mmd import Embedded
     from ..measures._packed import Support
 
 #: Rounding of squared distances, relative to the squared norms of the embeddings.
@@ -72,9 +71,7 @@ class Means(Route):
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the squared distances of the means."""
-        from ..core import vectors
-
-        values = vectors.squared_tile(A.core, rows, B.core, cols, triangle)
+        values = core.vectors.squared_tile(A.core, rows, B.core, cols, triangle)
 
         def differ(i: IndexArray, j: IndexArray) -> AnyArray:
             left, right = A.core[rows[i]], B.core[cols[j]]
@@ -120,9 +117,7 @@ class ByAxes(Route):
         return Prepared(vectors, np.sqrt(rest + ROUNDING * norms))
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        return _estimated(vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)
+        return _estimated(core.vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(self.rank)
@@ -142,7 +137,7 @@ class LowRank(NamedTuple):
 
     vectors: FloatArray
     missed: Any
-    whole: Embedded
+    whole: core.mmd.Embedded
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +155,11 @@ class ByFeatures(Route):
     def prepare(self, X: Measures) -> Prepared:
         from scipy.linalg import solve_triangular
 
-        from ..core import mmd
-
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
         pivots, ground = np.array(self.features.pivots.T, order="C"), self.source.core
         for rows in batches(8.0 * self.features.rank * X.sizes.astype(np.float64)):
-            mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
+            core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
         vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
         squares = np.einsum("ik,ik->i", vectors, vectors)
         short = X.sizes <= LONG
@@ -177,16 +170,14 @@ class ByFeatures(Route):
             rest[i] = (X.probabilities[own] @ np.sqrt(np.maximum(self.features.rest(X.points[own]), 0.0))) ** 2
             norms[i] = squares[i] + rest[i]
         doubts = np.sqrt(np.maximum(rest, 0.0) + ROUNDING * norms)
-        return Prepared(LowRank(vectors, ~(rest <= MISSED), mmd.Embedded(atoms, norms)), doubts)
+        return Prepared(LowRank(vectors, ~(rest <= MISSED), core.mmd.Embedded(atoms, norms)), doubts)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the squared distances of the vectors; of what they missed, those of the atoms."""
-        from ..core import mmd, vectors
-
-        out = vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
+        out = core.vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
         left, right = A.core.missed[rows], B.core.missed[cols]
         if left.any() or right.any():
-            mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
+            core.mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -232,9 +223,7 @@ class OnSupport(_Embeddings):
         return Prepared.rounded(Smoothed(weights, potentials, norms), norms)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        return _estimated(vectors.form_tile(A.core, rows, B.core, cols), A, B, rows, cols)
+        return _estimated(core.vectors.form_tile(A.core, rows, B.core, cols), A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(prod(len(axis) for axis in self.axes))
@@ -254,19 +243,15 @@ class OnAtoms(_Embeddings):
     estimates: bool = True
 
     def prepare(self, X: Measures) -> Prepared:
-        from ..core import mmd
-
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         _fill_norms(self.source, atoms, np.arange(len(X)), norms)
-        whole = mmd.Embedded(atoms, norms)
+        whole = core.mmd.Embedded(atoms, norms)
         return Prepared.rounded(whole, norms) if self.estimates else Prepared(whole, None)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
-        from ..core import mmd
-
-        out, every = empty_tile(rows, cols), np.ones(len(rows), dtype=np.bool_)
-        mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, every, np.ones(len(cols), dtype=np.bool_), out)
+        out, left, right = empty_tile(rows, cols), np.ones(len(rows), dtype=bool), np.ones(len(cols), dtype=bool)
+        core.mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, left, right, out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -315,8 +300,6 @@ class ByProducts(_Embeddings):
 
     def _cross(self, A: Centred, row: int, B: Centred, cols: IndexArray, out: FloatArray) -> None:
         """Fill out[j] = <mu, nu_j>: one matrix product for all atoms of ``cols``."""
-        from ..core import mmd
-
         own = slice(A.offsets[row], A.offsets[row + 1])
         sizes = np.diff(B.offsets)[cols]
         if (np.diff(cols) == 1).all():
@@ -324,7 +307,7 @@ class ByProducts(_Embeddings):
         else:
             others = np.concatenate([np.arange(B.offsets[j], B.offsets[j + 1]) for j in cols])
         products = A.points[own] @ B.points[others].T
-        mmd.gaussian_sums(
+        core.mmd.gaussian_sums(
             self.gamma, products, A.squares[own], A.weights[own], B.squares[others], B.weights[others],
             ragged.offsets_of(sizes), out,
         )  # fmt: skip
@@ -336,11 +319,9 @@ class ByProducts(_Embeddings):
 
 def _fill_norms(source: KernelSource, atoms: Any, rows: IndexArray, out: FloatArray) -> None:
     """Fill out[i] = <mu_i, mu_i> for i in rows, so that an interrupt is heard between some of them."""
-    from ..core import mmd
-
     if len(rows):
         for part in batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2):
-            mmd.norms(source.core, atoms, rows[part], out)
+            core.mmd.norms(source.core, atoms, rows[part], out)
 
 
 def point_pairs(X: Measures, Y: Measures) -> float:

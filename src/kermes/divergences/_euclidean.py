@@ -8,6 +8,7 @@ from .._typing import FloatArray, IndexArray
 from ..core.ragged import Rows
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, filled
+from ._cores import core
 from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
 #: Entries of a dense difference that cost as much as one step of a merge of sorted lists.
@@ -24,9 +25,7 @@ class _Dense(Route):
         return dense_rows(X, *self.common)
 
     def tile(self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        return Tile(vectors.squared_tile(A, rows, B, cols, triangle))
+        return Tile(core.vectors.squared_tile(A, rows, B, cols, triangle))
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,7 @@ class _Sparse(Route):
         return sparse_rows(X, *self.common)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import vectors
-
-        return Tile(filled(vectors.sparse_tile, A, rows, B, cols, triangle))
+        return Tile(filled(core.vectors.sparse_tile, A, rows, B, cols, triangle))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from .._typing import FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, filled
+from ._cores import core
 from ._family import Family, NumericalFamily
 from ._features import Coordinates, centred_features, moments
 from ._histograms import DirichletMultinomialFamily, MultinomialFamily
 from ._jensen import Jensen, JensenRoute
 
-if TYPE_CHECKING:
-    from ..core.moments import Marginals, Moments
-
+Marginals: TypeAlias = "core.moments.Marginals"
+Moments: TypeAlias = "core.moments.Moments"
 FAMILIES = ("gaussian", "gaussian-diagonal", "multinomial", "multinomial-exact")
 #: Smallest eigenvalue of a correlation matrix that is not taken for rounding; log-determinants then keep 6 digits.
 SINGULAR = 1e-10
@@ -180,20 +180,17 @@ class _ByAxis(JensenRoute):
     beta: float
 
     def prepare(self, X: Measures) -> Marginals:
-        from ..core.moments import Marginals
-
         means, tails, variances = (np.empty((len(X), X.dim)) for _ in range(3))
         with np.errstate(over="ignore", under="ignore"):  # checked next
             for rows, part in centred_features(X, Coordinates(X.dim)):
                 means[rows], tails[rows] = part.means, part.tails
                 variances[rows] = np.add.reduceat(part.packed**2, part.offsets[:-1], axis=0)
         _check_spread(X, variances)
-        return Marginals(means, tails, np.sqrt(variances), self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1)))
+        values = self.beta * (UNIT * X.dim + np.log(variances).sum(axis=1))
+        return core.moments.Marginals(means, tails, np.sqrt(variances), values)
 
     def tile(self, A: Marginals, B: Marginals, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core.moments import log_variance_gaps
-
-        return Tile(self.beta * filled(log_variance_gaps, A, rows, B, cols, triangle))
+        return Tile(self.beta * filled(core.moments.log_variance_gaps, A, rows, B, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A logarithm per axis."""
@@ -207,20 +204,17 @@ class _Full(JensenRoute):
     beta: float
 
     def prepare(self, X: Measures) -> Moments:
-        from ..core.moments import Moments, half_log_dets
-
         means, tails, covariances = moments(centred_features(X, Coordinates(X.dim)), len(X), X.dim)
         _check_spread(X, np.einsum("ijj->ij", covariances))
         _check_rank(X, covariances)
         values = np.empty(len(X))
-        half_log_dets(covariances, 0.0, values)
-        return Moments(means, tails, covariances, self._entropies(values, X.dim), scale=1.0, ridge=0.0)
+        core.moments.half_log_dets(covariances, 0.0, values)
+        return core.moments.Moments(means, tails, covariances, self._entropies(values, X.dim), scale=1.0, ridge=0.0)
 
     def mean_values(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        from ..core.moments import half_log_det_means
-
         none = np.zeros((len(rows), len(cols)), dtype=bool)
-        return self._entropies(filled(half_log_det_means, A, rows, B, cols, triangle, none), A.means.shape[1])
+        halves = filled(core.moments.half_log_det_means, A, rows, B, cols, triangle, none)
+        return self._entropies(halves, A.means.shape[1])
 
     def rounding(self, A: Moments, B: Moments, rows: IndexArray, cols: IndexArray) -> float:
         """1e-15 over the determinant of the correlations, at least SINGULAR."""

@@ -18,6 +18,7 @@ from ..core.status import OK, UNCONVERGED
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile
+from ._cores import core
 from ._jensen import Jensen, JensenRoute
 
 Statistics: TypeAlias = int | Callable[[FloatArray], Any] | tuple[Callable[[FloatArray], Any], ...]
@@ -136,9 +137,7 @@ class Family(Frozen):
 
     def basis(self, dim: int) -> _Basis:
         """Return the grid on R^dim with orthonormal statistics; the densities depend on their span only."""
-        from ..core import exponential_family
-
-        points, weights = exponential_family.box(*self._box(dim), self._intervals(dim))
+        points, weights = core.exponential_family.box(*self._box(dim), self._intervals(dim))
         values = self.evaluate(points)
         if values.size * (values.shape[1] + 3) / 2 > LARGEST_TABLE:
             raise InvalidParameterError(
@@ -157,7 +156,7 @@ class Family(Frozen):
                 "that the others give."
             )
         transform = np.linalg.inv(R * norms)
-        return _Basis(exponential_family.grid((values - centre) @ transform, weights), centre, transform)
+        return _Basis(core.exponential_family.grid((values - centre) @ transform, weights), centre, transform)
 
     def _intervals(self, dim: int) -> int:
         n = self.intervals or INTERVALS.get(dim)
@@ -218,10 +217,8 @@ class _OnGrid(JensenRoute):
 
     def prepare(self, X: Measures) -> _Densities:
         """Fit each measure, and refuse those that no density of the family fits."""
-        from ..core import exponential_family
-
         moments = X.expectation((self.family.evaluate(X.points) - self.basis.centre) @ self.basis.transform)
-        fit = exponential_family.fit(self.basis.grid, moments, np.zeros_like(moments))
+        fit = core.exponential_family.fit(self.basis.grid, moments, np.zeros_like(moments))
         self._refuse(X, fit.status != OK, fit.error)
         return _Densities(moments, fit.theta, 2.0 * self.beta * fit.entropy)
 
@@ -250,15 +247,13 @@ class _OnGrid(JensenRoute):
 
         The status says which densities the grid does not resolve.
         """
-        from ..core import exponential_family
-
         n, m = len(rows), len(cols)
         i, j = np.triu_indices(n, 1, m) if triangle else np.indices((n, m)).reshape(2, -1)
         values, status = empty_tile(rows, cols), np.full((n, m), OK)
         if len(i):
             p, q = rows[i], cols[j]
             moments, theta = 0.5 * (A.moments[p] + B.moments[q]), 0.5 * (A.theta[p] + B.theta[q])
-            fit = exponential_family.fit(self.basis.grid, moments, theta)
+            fit = core.exponential_family.fit(self.basis.grid, moments, theta)
             values[i, j] = 2.0 * self.beta * fit.entropy
             status[i, j] = np.where(fit.error <= self.family.tol, fit.status, UNCONVERGED)
         return Tile(values - self.half_sums(A, B, rows, cols), status)

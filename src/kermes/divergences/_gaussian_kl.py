@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure, Measures, as_measures
-from ._atoms import KernelSource, centred_atoms, undetermined
 from ._base import Claims, Divergence, Route, Tile, batches, filled, n_prepared, pair_sums, require_same_dim
-from ._features import Coordinates, explicit_features
+from ._cores import core
+from ._features import Coordinates, KernelSource, centred_atoms, explicit_features, undetermined
 from ._thin import Prepared, ScaledMoments, Thin, ThinRoute, kl_row, thin_moments, thin_tile
 
-if TYPE_CHECKING:
-    from ..core.gaussian_kl import Dual
-
+Dual: TypeAlias = "core.gaussian_kl.Dual"
 #: Largest relative error of H in explicit features.
 FEATURE_ERROR = 1e-11
 #: Traces of covariances in units of the ridge up to which their inverses give d^2 to 1e-9.
@@ -33,8 +31,6 @@ class FeaturesRoute(ScaledMoments):
 
     def prepare(self, X: Measures) -> Prepared:
         """Invert each covariance once."""
-        from ..core.gaussian_kl import Packed
-
         rank = self.features.rank
         thin, _, means, tails, matrices = thin_moments(X, self.features, self.ridge, STEEP)
         matrices += self.ridge * np.eye(rank)
@@ -43,12 +39,10 @@ class FeaturesRoute(ScaledMoments):
         inverses = np.empty((len(X), len(scale)))
         for rows in batches(np.full(len(X), rank**3)):
             inverses[rows] = scale * np.linalg.inv(matrices[rows])[:, *lower]
-        return Prepared(Packed(means, tails, scale * matrices[:, *lower], inverses), thin)
+        return Prepared(core.gaussian_kl.Packed(means, tails, scale * matrices[:, *lower], inverses), thin)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import gaussian_kl as core
-
-        return Tile(self.pairs(core.features_tile, kl_row, A, B, rows, cols, triangle))
+        return Tile(self.pairs(core.gaussian_kl.features_tile, kl_row, A, B, rows, cols, triangle))
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Two products of the packed matrices."""
@@ -75,8 +69,6 @@ class AtomsRoute(Route):
 
     def prepare(self, X: Measures) -> Dual:
         """Factorise the centred kernel matrix of each measure once."""
-        from ..core.gaussian_kl import Dual
-
         atoms = centred_atoms(self.source, X)
         areas = np.diff(atoms.offsets) ** 2
         places = np.cumsum(areas) - areas
@@ -89,12 +81,10 @@ class AtomsRoute(Route):
             gram = _regularised(self.source.within(atoms, start, stop), w, self.ridge)
             own[start:stop] = gram.roots * (gram.values - gram.norm)
             inverses[places[i] : places[i] + len(w) ** 2], ranks[i] = gram.inverse.ravel(), gram.rank
-        return Dual(self.ridge, atoms, own, ranks, inverses, places)
+        return core.gaussian_kl.Dual(self.ridge, atoms, own, ranks, inverses, places)
 
     def tile(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import gaussian_kl as core
-
-        return Tile(filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle))
+        return Tile(filled(partial(core.gaussian_kl.atoms_tile, self.source.core), A, rows, B, cols, triangle))
 
     def rounding(self, A: Dual, B: Dual, rows: IndexArray, cols: IndexArray) -> FloatArray:
         """A part of the kernel values in units of the ridge."""

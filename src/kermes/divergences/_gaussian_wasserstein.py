@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,14 +12,19 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
-from ._atoms import KernelSource, centred_atoms
 from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums, underflow_of_squares
-from ._features import Coordinates, Features, centred_features, explicit_features, smallest_scale
+from ._cores import core
+from ._features import (
+    Coordinates,
+    Features,
+    KernelSource,
+    centred_atoms,
+    centred_features,
+    explicit_features,
+    smallest_scale,
+)
 
-if TYPE_CHECKING:
-    from ..core.centred_atoms import CentredAtoms
-    from ..core.gaussian_wasserstein import CovarianceFactors
-
+Factors: TypeAlias = "core.gaussian_wasserstein.CovarianceFactors"
 #: Largest error of a kernel value in explicit features, relative to the largest k(x, x) of every measure.
 FEATURE_ERROR = 1e-13
 #: Features up to which they are worth it even if measures have fewer atoms.
@@ -38,7 +42,7 @@ class _FactorsRoute(Route, ABC):
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         out = empty_tile(rows, cols)
-        if min(_largest(A.offsets, rows), _largest(B.offsets, cols)) < self.lapack_side:
+        if min(np.diff(A.offsets)[rows].max(), np.diff(B.offsets)[cols].max()) < self.lapack_side:
             status = np.zeros(out.shape, dtype=np.uint8)
             self.core_tile(A, rows, B, cols, triangle, out, status)
             return Tile(out, status)
@@ -51,13 +55,12 @@ class _FactorsRoute(Route, ABC):
 
     def rounding(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray) -> FloatArray:
         """A part of the traces, and of k(x, x) where values depend on it."""
-        (left, right) = (Z.traces + (Z.norms if hasattr(Z, "norms") else 0.0) for Z in (A, B))
+        left, right = (Z.traces + (Z.norms if hasattr(Z, "norms") else 0.0) for Z in (A, B))
         return 1e-10 * pair_sums(left, right, rows, cols) + 1e-9
 
-    @property
     @abstractmethod
-    def core_tile(self) -> Any:
-        """The compiled core: A, rows, B, cols, triangle, out, status."""
+    def core_tile(self, *pairs: Any) -> None:
+        """Call the compiled core for A, rows, B, cols, triangle, out, status."""
 
     @abstractmethod
     def products(self, A: Any, B: Any, row: int, col: int) -> tuple[FloatArray, float]:
@@ -71,10 +74,8 @@ class FeaturesRoute(_FactorsRoute):
     features: Features
     lapack_side: int = LAPACK_SIDE
 
-    def prepare(self, X: Measures) -> CovarianceFactors:
+    def prepare(self, X: Measures) -> Factors:
         """Factorise by the singular values of the centred features, never of their squares."""
-        from ..core.gaussian_wasserstein import CovarianceFactors
-
         shape = len(X), self.features.rank
         means, tails, traces, factors = np.empty(shape), np.empty(shape), np.empty(len(X)), []
         for rows, centred in centred_features(X, self.features):
@@ -88,7 +89,7 @@ class FeaturesRoute(_FactorsRoute):
                     traces[i] = (sizes**2).sum()
                 factors.append(sizes[kept, None] * axes[kept])
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
-        return CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
+        return core.gaussian_wasserstein.CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return W_2^2; it fails where coordinates are so small that their squares vanish."""
@@ -100,13 +101,10 @@ class FeaturesRoute(_FactorsRoute):
             lost = np.maximum(lost, found.status)
         return found if lost is None else Tile(found.values, lost)
 
-    @property
-    def core_tile(self) -> Any:
-        from ..core import gaussian_wasserstein as core
+    def core_tile(self, *pairs: Any) -> None:
+        core.gaussian_wasserstein.features_tile(*pairs)
 
-        return core.features_tile
-
-    def products(self, A: CovarianceFactors, B: CovarianceFactors, row: int, col: int) -> tuple[FloatArray, float]:
+    def products(self, A: Factors, B: Factors, row: int, col: int) -> tuple[FloatArray, float]:
         F, G = A.factors[A.offsets[row] : A.offsets[row + 1]], B.factors[B.offsets[col] : B.offsets[col + 1]]
         gap = (A.means[row] - B.means[col]) + (A.tails[row] - B.tails[col])
         return F @ G.T, float((gap**2).sum())
@@ -123,21 +121,16 @@ class AtomsRoute(_FactorsRoute):
     source: KernelSource
     lapack_side: int = LAPACK_SIDE
 
-    def prepare(self, X: Measures) -> CentredAtoms:
+    def prepare(self, X: Measures) -> core.centred_atoms.CentredAtoms:
         return centred_atoms(self.source, X)
 
-    @property
-    def core_tile(self) -> Any:
-        from ..core import gaussian_wasserstein as core
+    def core_tile(self, *pairs: Any) -> None:
+        core.gaussian_wasserstein.atoms_tile(self.source.core, *pairs)
 
-        return partial(core.atoms_tile, self.source.core)
-
-    def products(self, A: CentredAtoms, B: CentredAtoms, row: int, col: int) -> tuple[FloatArray, float]:
-        from ..core.centred_atoms import centred_block
-
+    def products(self, A: Any, B: Any, row: int, col: int) -> tuple[FloatArray, float]:
         p, q = A.offsets[row + 1] - A.offsets[row], B.offsets[col + 1] - B.offsets[col]
         M = np.empty((p, q))
-        inner = centred_block(self.source.core, A, row, B, col, M, np.empty(p), np.empty(q))
+        inner = core.centred_atoms.centred_block(self.source.core, A, row, B, col, M, np.empty(p), np.empty(q))
         return M, float(A.norms[row] + B.norms[col] - 2.0 * inner)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -212,7 +205,7 @@ class GaussianWasserstein(Divergence):
         return AtomsRoute(KernelSource.of(self.ground, X, Y)) if features is None else FeaturesRoute(features)
 
 
-def _differ(A: CovarianceFactors, rows: IndexArray, B: CovarianceFactors, cols: IndexArray) -> AnyArray:
+def _differ(A: Factors, rows: IndexArray, B: Factors, cols: IndexArray) -> AnyArray:
     """Return whether means or covariances differ by more than rounding, in units in which squares are numbers."""
     gaps = np.abs((A.means[rows] - B.means[cols]) + (A.tails[rows] - B.tails[cols])).max(axis=1)
     small = A.traces[rows] + B.traces[cols] < 1e-280  # larger traces have lost nothing but rounding
@@ -227,16 +220,11 @@ def _differ(A: CovarianceFactors, rows: IndexArray, B: CovarianceFactors, cols: 
     return np.asarray(found)
 
 
-def _largest_entries(A: CovarianceFactors) -> FloatArray:
+def _largest_entries(A: Factors) -> FloatArray:
     """Return the largest entry of each factor; 0 for Dirac masses."""
     found = np.zeros(len(A.means))
     np.maximum.at(found, ragged.owners(A.offsets), np.abs(A.factors).max(axis=1))
     return found
-
-
-def _largest(offsets: IndexArray, rows: IndexArray) -> int:
-    """Return the side of the largest factor among ``rows``."""
-    return int((offsets[rows + 1] - offsets[rows]).max())
 
 
 def _sweeps(p: float, q: float) -> float:

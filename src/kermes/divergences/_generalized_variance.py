@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +11,11 @@ from .._checks import positive
 from .._typing import FloatArray, IndexArray
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measures
-from ._atoms import FactorsRoute, KernelSource, kernel_table
 from ._base import Claims, empty_tile, filled, n_prepared, pooled_points
-from ._features import Coordinates, exact_features, feature_map
+from ._cores import core
+from ._features import Coordinates, Factors, FactorsRoute, KernelSource, exact_features, feature_map, kernel_table
 from ._jensen import Jensen, JensenRoute
 from ._thin import STEEP, Prepared, ScaledMoments, Thin, ThinRoute, half_log_det_row, thin_tile
-
-if TYPE_CHECKING:
-    from ..core.generalized_variance import Conditioned, Factors
 
 # Costs in elementary operations of 0.7 ns, measured on two cores of a small server; only their ratios matter.
 FACTOR = 0.1  # an operation of the Cholesky core
@@ -40,9 +36,7 @@ class MomentsRoute(ScaledMoments, JensenRoute):
         return np.asarray(A.core.values)
 
     def mean_values(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        from ..core import moments as core
-
-        return self.pairs(core.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, pooled=True)
+        return self.pairs(core.moments.half_log_det_means, half_log_det_row, A, B, rows, cols, triangle, pooled=True)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A Cholesky factor of the covariance of the mean."""
@@ -66,9 +60,7 @@ class AtomsRoute(FactorsRoute, JensenRoute):
     """By kernel values between all atoms."""
 
     def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        from ..core import generalized_variance as core
-
-        return filled(partial(core.atoms_tile, self.source.core), A, rows, B, cols, triangle)
+        return filled(partial(core.generalized_variance.atoms_tile, self.source.core), A, rows, B, cols, triangle)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """The rest of the factor of the pooled atoms."""
@@ -83,13 +75,11 @@ class SupportRoute(AtomsRoute):
     factor_bytes: float = np.inf
 
     def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-        from ..core import generalized_variance as core
-
         out, table = empty_tile(rows, cols), self.source.core.table
         P = np.empty_like(table)
         for i, row in enumerate(rows):
             np.copyto(P, table)
-            core.support_row(_condition(P, A, row), B, cols, i + 1 if triangle else 0, out[i])
+            core.generalized_variance.support_row(_condition(P, A, row), B, cols, i + 1 if triangle else 0, out[i])
         return out
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -219,23 +209,20 @@ class GeneralizedVariance(Jensen):
         return None if features is None else MomentsRoute(features, self.eta)
 
 
-def _condition(P: FloatArray, A: Factors, row: int) -> Conditioned:
+def _condition(P: FloatArray, A: Factors, row: int) -> core.generalized_variance.Conditioned:
     """Overwrite the kernel K by P = K - G'G with G = L^-1 diag(s) K of a measure; u = 1 - G'z."""
     from scipy.linalg import solve_triangular
     from scipy.linalg.blas import dsyrk
 
-    from ..core.generalized_variance import HALF, Conditioned
-    from ..core.points import padded_size
-
     start, stop = A.offsets[row], A.offsets[row + 1]
     first, corner = A.places[row]
-    size, side = stop - start, padded_size(stop - start)
+    size, side = stop - start, core.points.padded_size(stop - start)
     L = A.factors[corner : corner + side**2].reshape(side, side)[:size, :size]
-    right = (A.scales[start:stop] * HALF)[:, None] * P[A.ids[start:stop]]
+    right = (A.scales[start:stop] * core.generalized_variance.HALF)[:, None] * P[A.ids[start:stop]]
     G = solve_triangular(L, right, lower=True, check_finite=False, overwrite_b=True)
     # A row-major lower triangle is a column-major upper one.
     dsyrk(-1.0, np.asfortranarray(G), 1.0, P.T, trans=1, lower=0, overwrite_c=1)
-    return Conditioned(P, 1.0 - A.solved[first : first + size] @ G, *A.halves[row])
+    return core.generalized_variance.Conditioned(P, 1.0 - A.solved[first : first + size] @ G, *A.halves[row])
 
 
 def _side(X: Measures, Y: Measures) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,9 @@ from ..core.ragged import Rows
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, empty_tile, filled, pair_sums
+from ._cores import core
 from ._jensen import Jensen, JensenRoute
 from ._support import CommonSupport, common_support, dense_rows, require_finite_set, require_one_support, sparse_rows
-
-if TYPE_CHECKING:
-    from ..core.jensen_shannon import Blocks
 
 #: Entries of a dense sum that cost as much as one of a sparse one (between 1.5 and 2 for 64 to 784 bins).
 DENSE_FACTOR = 1.75
@@ -33,23 +31,19 @@ class Vectors(NamedTuple):
 
 def in_blocks(values: FloatArray, ids: IndexArray, offsets: IndexArray, scale: float = 1.0) -> Vectors:
     """Return vectors with their own sums; their entropies, times ``scale``, are those of unit node weights."""
-    from ..core import jensen_shannon
-
     own = np.empty((len(values), 2, 2))
-    jensen_shannon.own_sums(values, own)
+    core.jensen_shannon.own_sums(values, own)
     total = np.add.reduceat(own[:, 0] + own[:, 1], offsets[:-1], axis=0)
     entropies = scale * (total[:, 0] * math.log(2.0) - total[:, 1])
-    return Vectors(jensen_shannon.Blocks(values, ids, offsets, own), entropies)
+    return Vectors(core.jensen_shannon.Blocks(values, ids, offsets, own), entropies)
 
 
 def block_tile(
-    A: Blocks, B: Blocks, rows: IndexArray, cols: IndexArray, triangle: bool
+    A: core.jensen_shannon.Blocks, B: core.jensen_shannon.Blocks, rows: IndexArray, cols: IndexArray, triangle: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return J of all pairs, and the differences between its halves."""
-    from ..core import jensen_shannon
-
     out, gap = empty_tile(rows, cols), empty_tile(rows, cols)
-    jensen_shannon.block_tile(A, rows, B, cols, triangle, out, gap)
+    core.jensen_shannon.block_tile(A, rows, B, cols, triangle, out, gap)
     return out, gap
 
 
@@ -80,19 +74,16 @@ class Sparse(Dense):
     """Only the atoms of each measure."""
 
     def prepare(self, X: Measures) -> Vectors:
-        from ..core import jensen_shannon
-
         ids, weights, offsets = sparse_rows(X, *self.common)
         p_ln_p = np.empty_like(weights)
-        jensen_shannon.fill_p_ln_p(weights, p_ln_p)
+        core.jensen_shannon.fill_p_ln_p(weights, p_ln_p)
         h = -self.scale * np.add.reduceat(p_ln_p, offsets[:-1])
-        return Vectors(jensen_shannon.Sparse(ids, weights, offsets, p_ln_p), h)
+        return Vectors(core.jensen_shannon.Sparse(ids, weights, offsets, p_ln_p), h)
 
     def tile(self, A: Vectors, B: Vectors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        from ..core import jensen_shannon
-
         size = len(self.common.points)
-        return Tile(self.scale * filled(jensen_shannon.sparse_tile, A.layout, rows, B.layout, cols, size, triangle))
+        values = filled(core.jensen_shannon.sparse_tile, A.layout, rows, B.layout, cols, size, triangle)
+        return Tile(self.scale * values)
 
 
 def histogram_route(X: Measures, Y: Measures, dense_factor: float = DENSE_FACTOR, scale: float = 1.0) -> JensenRoute:

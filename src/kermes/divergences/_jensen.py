@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,7 @@ class JensenDifference(Jensen):
     """
 
     functional: Functional
+    signed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not all(callable(getattr(self.functional, name, None)) for name in ("value", "of_mean")):
@@ -143,10 +144,6 @@ class JensenDifference(Jensen):
                 "`functional` must be an object with the methods value and of_mean, such as an instance of a subclass "
                 f"of divergences.Functional; got {self.functional!r}."
             )
-
-    @property
-    def signed(self) -> bool:
-        return True
 
     def claims(self, dim: int) -> Claims:
         return Claims(None, None, "depends on the functional")

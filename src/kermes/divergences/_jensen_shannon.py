@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,12 +35,10 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measures
 from ._base import Claims, Tile, batches, core_atoms, pooled_points
+from ._cores import core
 from ._histograms import Vectors, block_tile, histogram_route, in_blocks
 from ._jensen import Jensen, JensenRoute
 from ._support import require_finite_set
-
-if TYPE_CHECKING:
-    from ..core.smoothing import Nodes
 
 #: Spacing of the even nodes in units of sigma. At 0.4 they agree with the odd ones to 4e-7 for every mixture tried (the
 #: worst are pairs of atoms 5 to 6 sigma apart); ``test_the_lattice_is_fine_enough``.
@@ -183,9 +181,6 @@ def smoothing_route(X: Measures, Y: Measures, sigma: float, limits: Limits | Non
     return Sobol.of(collections, sigma, limits)
 
 
-# -- lattice ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Lattice(Quadrature):
     """Nodes at origin + step k; ``axes`` holds the block coordinates in use, by dimension."""
@@ -243,21 +238,19 @@ class Lattice(Quadrature):
 
     def prepare(self, X: Measures) -> Vectors:
         """Evaluate each smoothed measure at the nodes of the blocks near its atoms."""
-        from ..core import smoothing
-
         owners, ids = np.divmod(self._cubes(X), math.prod(self.shape))
         ranks = np.unravel_index(ids, self.shape)
         cubes = np.stack([axis[rank] for axis, rank in zip(self.axes, ranks, strict=True)], axis=1)
         side, dim = SIDE[X.dim], X.dim
         corners = cubes * float(side)
         sides = np.array([1] * (3 - dim) + [side] * dim)
-        nodes = smoothing.Lattice(
+        nodes = core.smoothing.Lattice(
             self.origin, self.step, 0.5 / self.sigma**2, REACH * self.sigma, sides, _even_first(side, dim)
         )
         values, atoms = np.empty((len(owners), side**dim)), core_atoms(X)
         for some in batches(X.sizes[owners].astype(np.float64) * side**dim):
             part = slice(some[0], some[-1] + 1)
-            smoothing.fill_blocks(nodes, atoms, owners[part], corners[part], values[part])
+            core.smoothing.fill_blocks(nodes, atoms, owners[part], corners[part], values[part])
         starts = ragged.offsets_of(np.bincount(owners, minlength=len(X)))
         _normalize(values, owners, starts)
         vectors = in_blocks(values, ids, starts)
@@ -296,14 +289,11 @@ def _normalize(values: FloatArray, owners: IndexArray, starts: IndexArray) -> No
         part *= (0.5 / np.add.reduceat(part.sum(axis=1), starts[:-1]))[owners][:, None]
 
 
-# -- Sobol points -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Sobol(Quadrature):
     """Nodes, and the logarithms of w_k exp(-rate shift)."""
 
-    nodes: Nodes
+    nodes: core.smoothing.Nodes
     log_weights: FloatArray
     tolerance: float
     floor: float = 0.0
@@ -325,9 +315,6 @@ class Sobol(Quadrature):
         from scipy.special import ndtri
         from scipy.stats import qmc
 
-        from ..core import smoothing
-        from ..core.points import Atoms
-
         points = np.concatenate([Z.points for Z in collections])
         weights = np.concatenate([Z.probabilities for Z in collections])
         order = np.lexsort(points.T[::-1])  # neither the order nor the splitting of atoms matters
@@ -339,10 +326,10 @@ class Sobol(Quadrature):
         at = np.ascontiguousarray((points[drawn] + sigma * ndtri(uniform[:, 1:])).T)
         shift, mean = np.empty(len(drawn)), np.empty((1, len(drawn)))
         offsets, ids = np.array([0, len(weights)]), np.zeros(len(weights), dtype=np.int64)
-        mixture = Atoms(np.array(points.T, order="C"), weights / cumulated[-1], offsets, ids)
-        smoothing.nearest(at, mixture.coordinates, shift)
-        nodes = smoothing.Nodes(at, shift, 0.5 / sigma**2)
-        smoothing.mixtures(nodes, mixture, np.arange(1), mean)
+        mixture = core.points.Atoms(np.array(points.T, order="C"), weights / cumulated[-1], offsets, ids)
+        core.smoothing.nearest(at, mixture.coordinates, shift)
+        nodes = core.smoothing.Nodes(at, shift, 0.5 / sigma**2)
+        core.smoothing.mixtures(nodes, mixture, np.arange(1), mean)
         return cls(nodes, -np.log(mean[0] * len(drawn)), tolerance)
 
     def _sampled_gaps(self, collections: list[Measures]) -> FloatArray:
@@ -356,12 +343,10 @@ class Sobol(Quadrature):
         return np.concatenate(gaps)
 
     def prepare(self, X: Measures) -> Vectors:
-        from ..core import smoothing
-
         _, shift, rate = self.nodes
         values, atoms = np.empty((len(X), len(shift))), core_atoms(X)
         for rows in batches((2.0 + X.dim) * X.sizes.astype(np.float64) * len(shift)):
-            smoothing.mixtures(self.nodes, atoms, rows, values)
+            core.smoothing.mixtures(self.nodes, atoms, rows, values)
         values *= np.exp(self.log_weights)
         starts = np.arange(len(X) + 1)
         _normalize(values, starts[:-1], starts)

@@ -8,10 +8,9 @@ import numpy as np
 
 from ..ground import Gaussian, Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
-from ._atoms import KernelSource
 from ._base import Claims, Divergence, Route, n_points, n_prepared, pooled_points
 from ._embeddings import ByAxes, ByFeatures, ByProducts, Means, OnAtoms, OnSupport, grid_of, kernel_cost, point_pairs
-from ._features import PREPARED_BYTES, exact_features, pivoted_cholesky
+from ._features import PREPARED_BYTES, KernelSource, exact_features, pivoted_cholesky
 from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
 __all__ = ["MMD"]

@@ -10,6 +10,7 @@ from .._typing import FloatArray, IndexArray
 from ..core import status
 from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
+from ._cores import core
 
 #: A remainder below this fraction of the atom it is left of is rounding, not mass to ship.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -28,19 +29,17 @@ class Optimum(NamedTuple):
 
 def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     """Return the optimum for positive masses a (n,), b (m,) of equal totals, and costs (n, m)."""
-    from ..core.transport import network_simplex as core
-
-    n, m = cost.shape
+    simplex, (n, m) = core.transport.network_simplex, cost.shape
     C = np.array(cost, dtype=np.float64, order="C")
-    tree, plan = core.make_tree(n + m), np.zeros((n, m))
-    exponent, top = core.scale_costs(C)
+    tree, plan = simplex.make_tree(n + m), np.zeros((n, m))
+    exponent, top = simplex.scale_costs(C)
     if not top < np.inf:
         raise NumericalError("costs to the power p overflow. Divide the points by their scale.")
     a, b = np.array(a), np.array(b)
-    value, _, pivots = core.transport(C, a, b, tree, core.make_bench(n, m))
+    value, _, pivots = simplex.transport(C, a, b, tree, simplex.make_bench(n, m))
     if pivots < 0:
-        raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {core.MAX_PIVOTS} pivots.")
-    core.write_plan(tree, n, m, plan)
+        raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {simplex.MAX_PIVOTS} pivots.")
+    simplex.write_plan(tree, n, m, plan)
     return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], -tree.high[n:])))
 
 
@@ -117,10 +116,8 @@ def in_place(a_ids: IndexArray, a: FloatArray, b_ids: IndexArray, b: FloatArray)
 
 def entropic(a: FloatArray, b: FloatArray, cost: FloatArray, options: Options) -> FloatArray:
     """Return the entropic plan; its rows are exact, its columns within tol if it converged."""
-    from ..core.sinkhorn.stabilised import fill_plan
-
     plan = np.empty((len(a), len(b)))
-    code = fill_plan(np.array(cost, order="C"), a, b, options, plan)
+    code = core.sinkhorn.stabilised.fill_plan(np.array(cost, order="C"), a, b, options, plan)
     if code == status.FAILED or not np.isfinite(plan).all():
         raise NumericalError("no finite entropic plan was found. Check the scale of the points, weights and epsilon.")
     return plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,14 +43,11 @@ class Precomputed(Divergence):
     """
 
     distances: ArrayLike
+    power: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.distances, FrozenArray):
             object.__setattr__(self, "distances", FrozenArray(as_distances(self.distances, "distances")))
-
-    @property
-    def power(self) -> float:
-        return 1.0
 
     def claims(self, dim: int) -> Claims:
         return Claims(None, None, "given by the user")

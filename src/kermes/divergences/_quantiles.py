@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from ..core import ragged
 from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Route, Tile, batches, filled, underflow_of_squares
-
-if TYPE_CHECKING:
-    from ..core.transport.quantiles import Sorted
+from ._cores import core
 
 #: Projections that are computed and sorted at a time: some 0.3 s, after which an interrupt is heard.
 BLOCK = 1 << 22
@@ -31,13 +29,12 @@ def blocks(X: Measures, n_lines: int) -> Iterator[tuple[IndexArray, slice]]:
         yield from ((rows, slice(start, min(start + step, n_lines))) for start in range(0, n_lines, step))
 
 
-def sorted_halves(X: Measures, directions: FloatArray | None = None) -> Sorted:
+def sorted_halves(X: Measures, directions: FloatArray | None = None) -> core.transport.quantiles.Sorted:
     """Return measures, projected on L lines by ``directions`` (L, dim) or on the line as they are, for merging."""
-    from ..core.transport.quantiles import Sorted, split
 
-    def empty(n_lines: int, X: Measures) -> Sorted:
+    def empty(n_lines: int, X: Measures) -> core.transport.quantiles.Sorted:
         size, whole = len(X.points) + len(X), np.zeros((2, n_lines, len(X)), dtype=np.int64)
-        return Sorted(*np.zeros((2, n_lines, size)), np.zeros(len(X), dtype=np.int64), *whole)
+        return core.transport.quantiles.Sorted(*np.zeros((2, n_lines, size)), np.zeros(len(X), dtype=np.int64), *whole)
 
     n_lines = 1 if directions is None else len(directions)
     halves = empty(n_lines, X)
@@ -48,7 +45,8 @@ def sorted_halves(X: Measures, directions: FloatArray | None = None) -> Sorted:
         first, where = X.offsets[rows[0]] + rows[0], slice(rows[0], rows[-1] + 1)
         atoms = slice(first, first + len(part.points) + len(part))
         out = empty(len(values), part)
-        split(np.take_along_axis(values, order, axis=1), part.weights[order], np.array(part.offsets), out)
+        values = np.take_along_axis(values, order, axis=1)
+        core.transport.quantiles.split(values, part.weights[order], np.array(part.offsets), out)
         halves.points[lines, atoms], halves.levels[lines, atoms] = out.points, out.levels
         halves.starts[where] = out.starts + first
         halves.uppers[lines, where], halves.lasts[lines, where] = out.uppers + first, out.lasts + first
@@ -63,9 +61,7 @@ class QuantileRoute(Route):
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         """Return the mean of W_p^p over the lines for p = 1 and 2, otherwise its root: by a merge for each line."""
-        from ..core.transport import quantiles
-
-        return filled(quantiles.tile, A, rows, B, cols, triangle, p)
+        return filled(core.transport.quantiles.tile, A, rows, B, cols, triangle, p)
 
     def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the powers; those that lost their digits have failed."""
@@ -94,14 +90,13 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     Euclidean distances between the rows of direction l are at most W_2 between the projections on it, with equality
     if all quantile functions are constant on all cells. What is left out is the norm of the rest, over all directions.
     """
-    from ..core.transport.quantiles import cell_means
-
     means, rest = np.empty((len(X), len(directions), len(levels))), np.empty(len(X))
     projected, exponents = directions @ X.points.T, _exponents(X)
     if exponents.any():
         projected = np.ldexp(projected, -exponents[ragged.owners(X.offsets)])
     # Fresh copies: cores are compiled for writable arrays only.
-    cell_means(projected, np.array(X.weights), np.array(X.offsets), np.array(levels), means, rest)
+    weights, offsets, levels = (np.array(part) for part in (X.weights, X.offsets, levels))
+    core.transport.quantiles.cell_means(projected, weights, offsets, levels, means, rest)
     if exponents.any():
         means = np.ldexp(means, exponents[:, None, None])
     return means, np.ldexp(np.sqrt(rest), exponents)
@@ -115,13 +110,11 @@ def _exponents(X: Measures) -> IndexArray:
 
 def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> FloatArray:
     """Return the levels ``known`` and those at which the quantile functions of the projections jump."""
-    from ..core.transport.quantiles import cumulate
-
     owner, offsets, found = ragged.owners(X.offsets), np.array(X.offsets), [known]
     for direction in directions:
         order = np.lexsort((X.points @ direction, owner))
         levels = np.empty(len(order))
-        cumulate(X.weights[order], offsets, levels)
+        core.transport.quantiles.cumulate(X.weights[order], offsets, levels)
         found.append(np.unique(levels.round(DECIMALS)))
         found[-1] = found[-1][found[-1] > 0]  # the mass below the first level would be a cell of no width
         if X.is_uniform:  # then all directions have the same levels

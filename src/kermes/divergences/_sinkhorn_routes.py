@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,9 @@ from ..core import ragged
 from ..core.sinkhorn.structs import Answers, Images, Options
 from ..core.status import OK, RETRY
 from ..measures import Measures
-from ._base import Route, Tile, batches, core_atoms, empty_tile
+from ._base import Atoms, CoreGround, Route, Tile, batches, core_atoms, empty_tile
+from ._cores import core
 from ._support import CommonSupport, sparse_rows
-
-if TYPE_CHECKING:
-    from ..core.points import Atoms, CoreGround
 
 #: Marginal error from which single precision is safe (tests compare with double precision).
 SINGLE = 1e-5
@@ -79,8 +77,12 @@ class SinkhornRoute(Route, ABC):
     ground: CoreGround
 
     @abstractmethod
-    def sides(self, X: Measures) -> tuple[Atoms | Images, Atoms]:
-        """Return the measures as `scale` takes them, and as the log domain does."""
+    def atoms(self, X: Measures) -> Atoms:
+        """Return the measures as the log domain takes them."""
+
+    def scaled(self, atoms: Atoms) -> Atoms | Images:
+        """Return the measures as `scale` takes them."""
+        return atoms
 
     @abstractmethod
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
@@ -88,14 +90,13 @@ class SinkhornRoute(Route, ABC):
 
     def prepare(self, X: Measures) -> Prepared:
         """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
-        scaled, atoms = self.sides(X)
-        return Prepared(scaled, atoms, *self._offsets(atoms))
+        atoms = self.atoms(X)
+        return Prepared(self.scaled(atoms), atoms, *self._offsets(atoms))
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the values, by the fastest way that is safe for each pair."""
-        pairs, out = Pairs(A, rows, B, cols), _unsolved(rows, cols)
-        if triangle:
-            out = out._replace(status=np.triu(out.status, 1))
+        pairs, retry = Pairs(A, rows, B, cols), np.full((len(rows), len(cols)), RETRY)
+        out = Answers(empty_tile(rows, cols), np.triu(retry, 1) if triangle else retry)
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
@@ -109,13 +110,11 @@ class SinkhornRoute(Route, ABC):
 
     def _solve(self, pairs: Pairs, options: Options, out: Answers) -> None:
         """Solve the pairs whose status is RETRY in double precision, then in the log domain."""
-        from ..core.sinkhorn.stabilised import retry
-
         A, rows, B, cols = pairs
         if not self.run.steep and (out.status == RETRY).any():
             self.scale(np.float64, pairs, options, out)
         if (out.status == RETRY).any():
-            retry(self.ground, A.atoms, rows, B.atoms, cols, options, out)
+            core.sinkhorn.stabilised.retry(self.ground, A.atoms, rows, B.atoms, cols, options, out)
 
     def _sharpen(self, pairs: Pairs, wanted: AnyArray, offset: FloatArray, single: bool, out: Answers) -> None:
         """Solve debiased pairs again, more closely, until the noise of their values is below ``tol`` times the value.
@@ -169,10 +168,9 @@ class SinkhornRoute(Route, ABC):
         if self.run.value == "regularized":
             offsets.values[:] = options.epsilon * ragged.segment_sums(A.weights * np.log(A.weights), A.offsets)
         elif self.run.value == "debiased":
-            from ..core.sinkhorn.self_terms import self_values
-
+            closely = options._replace(tol=min(options.tol, LEAST_TOL))
             for rows in batches(1e3 * np.diff(A.offsets).astype(np.float64) ** 2):
-                self_values(self.ground, A, rows, options._replace(tol=min(options.tol, LEAST_TOL)), offsets)
+                core.sinkhorn.self_terms.self_values(self.ground, A, rows, closely, offsets)
             offsets.values[:] *= -0.5
         return offsets
 
@@ -181,17 +179,14 @@ class SinkhornRoute(Route, ABC):
 class ByPoints(SinkhornRoute):
     """Costs computed from coordinates for each pair."""
 
-    def sides(self, X: Measures) -> tuple[Atoms, Atoms]:
+    def atoms(self, X: Measures) -> Atoms:
         """Lay out the points; repeated ones are added up, as in a table."""
-        atoms = core_atoms(X.merged())
-        return atoms, atoms
+        return core_atoms(X.merged())
 
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Fill the kernel of each pair."""
-        from ..core.sinkhorn.points import tile_points
-
         A, rows, B, cols = pairs
-        tile_points(self.ground, np.empty(0, dtype), A.scaled, rows, B.scaled, cols, options, out)
+        core.sinkhorn.points.tile_points(self.ground, np.empty(0, dtype), A.scaled, rows, B.scaled, cols, options, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,21 +196,16 @@ class ByTable(SinkhornRoute):
     common: CommonSupport
     kernels: dict[type, Any] = field(default_factory=dict)  # by precision, made when first needed
 
-    def sides(self, X: Measures) -> tuple[Any, Atoms]:
-        from ..core.points import Atoms
-
+    def atoms(self, X: Measures) -> Atoms:
         ids, weights, offsets = sparse_rows(X, *self.common)
-        atoms = Atoms(np.empty((0, 0)), weights, offsets, ids)
-        return atoms, atoms
+        return core.points.Atoms(np.empty((0, 0)), weights, offsets, ids)
 
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Take blocks of the kernel; two threads may make the same kernel at first."""
-        from ..core.sinkhorn.table import gibbs_table, tile_table
-
         if dtype not in self.kernels:
-            self.kernels[dtype] = gibbs_table(self.ground.table, self.run.options.epsilon, dtype)
+            self.kernels[dtype] = core.sinkhorn.table.gibbs_table(self.ground.table, self.run.options.epsilon, dtype)
         A, rows, B, cols = pairs
-        tile_table(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
+        core.sinkhorn.table.tile_table(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -225,25 +215,17 @@ class ByAxes(ByTable):
     shape: tuple[int, int]
     spacing: float
 
-    def sides(self, X: Measures) -> tuple[Images, Atoms]:
-        """Draw the images, too."""
-        from ..core.sinkhorn.grid import bounding_boxes
-
-        _, atoms = super().sides(X)
-        images: FloatArray = np.zeros((len(X), *self.shape))
-        images.reshape(len(X), -1)[ragged.owners(atoms.offsets), atoms.ids] = atoms.weights
-        return Images(images, bounding_boxes(images)), atoms
+    def scaled(self, atoms: Atoms) -> Images:
+        """Draw the images."""
+        n = len(atoms.offsets) - 1
+        images: FloatArray = np.zeros((n, *self.shape))
+        images.reshape(n, -1)[ragged.owners(atoms.offsets), atoms.ids] = atoms.weights
+        return Images(images, core.sinkhorn.grid.bounding_boxes(images))
 
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Multiply by the kernels of both axes."""
-        from ..core.sinkhorn.grid import axis_kernel, tile_grid
-
         if dtype not in self.kernels:
-            axes = (self.spacing * np.arange(float(side)) for side in self.shape)
-            self.kernels[dtype] = tuple(axis_kernel(axis, self.run.options.epsilon, dtype) for axis in axes)
+            axes, epsilon = (self.spacing * np.arange(float(side)) for side in self.shape), self.run.options.epsilon
+            self.kernels[dtype] = tuple(core.sinkhorn.grid.axis_kernel(axis, epsilon, dtype) for axis in axes)
         A, rows, B, cols = pairs
-        tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
-
-
-def _unsolved(rows: IndexArray, cols: IndexArray) -> Answers:
-    return Answers(empty_tile(rows, cols), np.full((len(rows), len(cols)), RETRY))
+        core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,12 +12,8 @@ from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, filled, n_points
+from ._cores import core
 from ._quantiles import QuantileRoute, blocks, sorted_halves
-
-if TYPE_CHECKING:
-    from ..core.sliced import Ranked
-    from ..core.transport.quantiles import Sorted
-
 
 #: Bytes of sorted projections that are kept at a time; beyond that, slices are taken in several passes.
 PASS_BYTES = 1 << 29
@@ -59,22 +55,16 @@ class _Aligned(_Projections):
             prepared[rows, lines] = values.transpose(1, 0, 2)
         return prepared.reshape(len(X), -1)
 
-    def powers(
-        self, A: FloatArray, B: FloatArray, rows: IndexArray, cols: IndexArray, triangle: bool, p: float
-    ) -> FloatArray:
-        from ..core import vectors
-
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         if p == 2:
-            return vectors.squared_tile(A, rows, B, cols, triangle)
-        return filled(vectors.norm_tile, A, rows, B, cols, triangle, p)
+            return core.vectors.squared_tile(A, rows, B, cols, triangle)
+        return filled(core.vectors.norm_tile, A, rows, B, cols, triangle, p)
 
 
 class _Uniform(_Projections):
     """Measures of equally heavy atoms: one merge serves all slices."""
 
-    def prepare(self, X: Measures) -> Ranked:
-        from ..core.sliced import Ranked
-
+    def prepare(self, X: Measures) -> core.sliced.Ranked:
         ranked: FloatArray = np.empty((len(X.points), len(self.directions)))
         for rows, lines in blocks(X, len(self.directions)):
             part = X[rows]
@@ -82,12 +72,10 @@ class _Uniform(_Projections):
             for start, stop in itertools.pairwise(part.offsets):
                 projections[:, start:stop].sort(axis=1)
             ranked[X.offsets[rows[0]] : X.offsets[rows[-1] + 1], lines] = projections.T
-        return Ranked(ranked, np.array(X.offsets))
+        return core.sliced.Ranked(ranked, np.array(X.offsets))
 
-    def powers(self, A: Ranked, B: Ranked, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
-        from ..core import sliced
-
-        return filled(sliced.uniform_tile, A, rows, B, cols, triangle, p)
+    def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
+        return filled(core.sliced.uniform_tile, A, rows, B, cols, triangle, p)
 
 
 class _Weighted(_Projections):
@@ -95,7 +83,7 @@ class _Weighted(_Projections):
 
     numbers: ClassVar[int] = 2
 
-    def prepare(self, X: Measures) -> Sorted:
+    def prepare(self, X: Measures) -> core.transport.quantiles.Sorted:
         return sorted_halves(X, self.directions)
 
 

@@ -54,9 +54,12 @@ def sparse_rows(X: Measures, points: FloatArray, given: bool) -> Rows:
 
 def atom_ids(X: Measures, points: FloatArray, given: bool) -> IndexArray:
     """Return the number of every atom of X in a common support."""
-    ids = X.atoms if given else _locate(X.points, points)
-    assert ids is not None  # a given support comes with atom numbers
-    return ids
+    if given:
+        assert X.atoms is not None  # a given support comes with atom numbers
+        return X.atoms
+    # The points are sorted and distinct: each has its own number among them and those of X.
+    _, inverse = np.unique(np.concatenate([points, X.points]), axis=0, return_inverse=True)
+    return np.asarray(inverse.ravel()[len(points) :], dtype=np.int64)
 
 
 def dense_rows(X: Measures, points: FloatArray, given: bool) -> FloatArray:
@@ -103,10 +106,3 @@ def atom_costs(X: Measures, Y: Measures, common: CommonSupport, cost: Cost) -> F
 def cost_table(cost: Cost, common: CommonSupport, largest: int = LARGEST_TABLE) -> FloatArray | None:
     """Return all costs between the points of a common support, or None if there are too many."""
     return cost.table(common.points) if cost.size is not None or len(common.points) <= largest else None
-
-
-def _locate(points: FloatArray, union: FloatArray) -> IndexArray:
-    """Return the row of ``union`` (sorted, distinct) that holds each point."""
-    stacked = np.concatenate([union, points])
-    _, inverse = np.unique(stacked, axis=0, return_inverse=True)
-    return np.asarray(inverse.ravel()[len(union) :], dtype=np.int64)

@@ -18,6 +18,7 @@ import numpy as np
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..measures import Measures
 from ._base import Route, empty_tile
+from ._cores import core
 from ._features import Centred, FeatureMap, Features, centred_features, moments
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
@@ -262,16 +263,15 @@ class ScaledMoments(Route):
 
     def prepare(self, X: Measures) -> Prepared:
         """Return the moments, and h = log det(I + S / ridge) / 2."""
-        from ..core.moments import Moments, half_log_dets
-
         thin, steep, means, tails, covariances = thin_moments(X, self.features, self.ridge, STEEP)
         covariances /= self.ridge
         values = np.empty(len(X))
-        half_log_dets(covariances, 1.0, values)
+        core.moments.half_log_dets(covariances, 1.0, values)
         if thin is not None and steep.any():
             values[steep] = thin.values[steep]
         values[np.isnan(means[:, 0])] = np.nan
-        return Prepared(Moments(means, tails, covariances, values, float(1 / np.sqrt(self.ridge)), 1.0), thin)
+        scale = float(1 / np.sqrt(self.ridge))
+        return Prepared(core.moments.Moments(means, tails, covariances, values, scale, 1.0), thin)
 
     def pairs(
         self, core: Callable[..., None], row_of: RowFunction, A: Prepared, B: Prepared, rows: IndexArray,

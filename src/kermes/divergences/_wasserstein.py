@@ -17,6 +17,7 @@ from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import TINY, Claims, Divergence, Route, Tile, core_ground, empty_tile, filled
+from ._cores import core
 from ._quantiles import QuantileRoute, sorted_halves
 from ._support import (
     LARGEST_TABLE,
@@ -258,11 +259,9 @@ class AlignedLine(Line):
         return np.sort(X.points.reshape(len(X), -1), axis=1)
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
-        from ..core import vectors
-
         if p in (1, 2):
-            return np.asarray(filled(vectors.power_tile, A, rows, B, cols, triangle, p) / A.shape[1])
-        return np.asarray(filled(vectors.norm_tile, A, rows, B, cols, triangle, p) / A.shape[1] ** (1.0 / p))
+            return np.asarray(filled(core.vectors.power_tile, A, rows, B, cols, triangle, p) / A.shape[1])
+        return np.asarray(filled(core.vectors.norm_tile, A, rows, B, cols, triangle, p) / A.shape[1] ** (1.0 / p))
 
 
 @dataclass(frozen=True)
@@ -345,9 +344,6 @@ class NetworkSimplex(Exact):
         self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool
     ) -> tuple[FloatArray, StatusArray]:
         """Return W_p^p in units of ``unit``, and the status of each pair."""
-        from ..core.transport import exact
-        from ..core.transport.network_simplex import make_tree
-
         out = empty_tile(rows, cols)
         status = np.zeros(out.shape, dtype=np.uint8)
         if self.table is None and self.cost.code is None:  # ask a cost of one's own for each pair
@@ -355,7 +351,8 @@ class NetworkSimplex(Exact):
                 left = slice(A.offsets[row], A.offsets[row + 1])
                 for j in range(i + 1 if triangle else 0, len(cols)):
                     right = slice(B.offsets[cols[j]], B.offsets[cols[j] + 1])
-                    costs = self._costs(A.ids[left], B.ids[right])
+                    with np.errstate(over="ignore"):  # infinite values are an error
+                        costs = np.asarray(self.cost.pick(self.common.points, A.ids[left], B.ids[right]) ** self.p)
                     if np.isfinite(costs).all():
                         out[i, j] = _plans.transport(A.weights[left], B.weights[right], costs).value
                     else:
@@ -363,22 +360,14 @@ class NetworkSimplex(Exact):
             return out, status
         ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
         in_place = self.p == 1.0 and bool(self.cost.metric)
-        tree = make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
-        exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
+        tree = core.transport.network_simplex.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
+        core.transport.exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
         return out, status
-
-    def _costs(self, a_ids: IndexArray, b_ids: IndexArray) -> FloatArray:
-        if self.table is not None:
-            return self.table[np.ix_(a_ids, b_ids)]
-        with np.errstate(over="ignore"):  # infinite values are an error
-            return np.asarray(self.cost.pick(self.common.points, a_ids, b_ids) ** self.p)
 
 
 def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
     """Return the mass by which measures differ."""
-    from ..core import vectors
-
-    return filled(vectors.variation_tile, A, rows, B, cols, triangle)
+    return filled(core.vectors.variation_tile, A, rows, B, cols, triangle)
 
 
 def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:

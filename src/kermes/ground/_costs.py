@@ -94,10 +94,7 @@ class Euclidean(Cost):
 
     code: ClassVar[Any] = ground_codes.EUCLIDEAN
     metric: ClassVar[bool | None] = True
-
-    @property
-    def absolute(self) -> bool:
-        return True
+    absolute: ClassVar[bool] = True
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return the distances; those whose squares are no normal numbers in units of their largest coordinate."""

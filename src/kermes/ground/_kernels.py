@@ -59,7 +59,6 @@ class Linear(PointKernel):
     """``k(x, y) = <x, y>``."""
 
     code: ClassVar[Any] = ground_codes.LINEAR
-    characteristic: ClassVar[bool] = False
 
     def diagonal(self, x: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("ik,ik->i", x, x))
@@ -123,7 +122,6 @@ class Polynomial(PointKernel):
     coef0: float = 1.0
     gamma: float = 1.0
     code: ClassVar[Any] = ground_codes.POLYNOMIAL
-    characteristic: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         integer(self.degree, "degree", low=1)
@@ -170,8 +168,7 @@ class KernelFunction(PointKernel):
     Parameters
     ----------
     function : callable
-        Takes points x (n, d) and y (m, d), and returns the (n, m) kernel values between them. One compiled by
-        ``numba.njit`` takes two points (d,) and returns one value. Kernels compare by the identity of their functions.
+        Of points x (n, d) and y (m, d), or compiled, of two points: as in :class:`CostFunction`.
     """
 
     function: Callable[..., Any]

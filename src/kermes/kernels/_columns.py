@@ -67,8 +67,6 @@ class Columns(CompoundKernel):
         self.kernels = kernels
         self.combine = combine
 
-    # -- samples --------------------------------------------------------------------------------------
-
     def read(self, X: Any) -> Mixed:
         """Return the columns of the kernel, checked: samples that every estimator passes on to the kernel."""
         return as_mixed(X, self._wanted())
@@ -91,8 +89,6 @@ class Columns(CompoundKernel):
                 raise InvalidParameterError(f"`kernels` takes measures from one column; {kernel!r} has {key!r}.")
             wanted[_label(key)] = Want(columns, bool(kernel.requires_vector_input))
         return wanted
-
-    # -- values ---------------------------------------------------------------------------------------
 
     def _read(self, X: Any, name: str) -> Mixed:
         return self.read(X)
@@ -122,8 +118,6 @@ class Columns(CompoundKernel):
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return True if all parts are proved positive definite in every dimension; None if unknown."""
         return True if all(_proved(kernel) for kernel in self.kernels.values()) else None
-
-    # -- parameters -----------------------------------------------------------------------------------
 
     @property
     def _parts(self) -> dict[str, Any]:
