@@ -205,8 +205,13 @@ class _Full(JensenRoute):
 
     def prepare(self, X: Measures) -> Moments:
         means, tails, covariances = moments(centred_features(X, Coordinates(X.dim)), len(X), X.dim)
-        _check_spread(X, np.einsum("ijj->ij", covariances))
-        _check_rank(X, covariances)
+        variances = np.einsum("ijj->ij", covariances)
+        _check_spread(X, variances)
+        spreads = np.sqrt(variances)
+        singular = np.linalg.eigvalsh(covariances / (spreads[:, :, None] * spreads[:, None]))[:, 0] <= SINGULAR
+        if singular.any():
+            i = int(np.argmax(singular))
+            raise _degenerate(X, i, f"its {X.sizes[i]} atoms span less than all {X.dim} dimensions")
         values = np.empty(len(X))
         core.moments.half_log_dets(covariances, 0.0, values)
         return core.moments.Moments(means, tails, covariances, self._entropies(values, X.dim), scale=1.0, ridge=0.0)
@@ -238,15 +243,6 @@ def _check_spread(X: Measures, variances: FloatArray) -> None:
     if flat.any():
         i, axis = np.argwhere(flat)[0]
         raise _degenerate(X, int(i), f"its coordinate {axis} does not vary")
-
-
-def _check_rank(X: Measures, covariances: FloatArray) -> None:
-    spreads = np.sqrt(np.einsum("ijj->ij", covariances))
-    correlations = covariances / (spreads[:, :, None] * spreads[:, None])
-    singular = np.linalg.eigvalsh(correlations)[:, 0] <= SINGULAR
-    if singular.any():
-        i = int(np.argmax(singular))
-        raise _degenerate(X, i, f"its {X.sizes[i]} atoms span less than all {X.dim} dimensions")
 
 
 def _degenerate(X: Measures, i: int, reason: str) -> UnsuitableDataError:

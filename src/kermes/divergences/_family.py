@@ -95,7 +95,10 @@ class Family(Frozen):
             remedy = "Or a function of points, or a tuple of functions."
             object.__setattr__(self, "statistics", integer(self.statistics, "statistics", low=1, remedy=remedy))
         for name in ("low", "high"):
-            object.__setattr__(self, name, _corner(getattr(self, name), name))
+            value = getattr(self, name)
+            many = np.ndim(value) > 0
+            corner = tuple(real(v, name) for v in np.ravel(value).tolist()) if many else real(value, name)
+            object.__setattr__(self, name, corner)
         lengths = {len(corner) for corner in (self.low, self.high) if isinstance(corner, tuple)}
         if len(lengths) > 1:
             raise InvalidParameterError(
@@ -266,12 +269,6 @@ class _OnGrid(JensenRoute):
         """About eight evaluations of the density, its moments and their covariance on the grid."""
         nodes, s = map(float, self.basis.grid.statistics.shape)
         return 8.0 * nodes * (20.0 + 2.0 * s + s * (s + 1.0))
-
-
-def _corner(value: Any, name: str) -> float | tuple[float, ...]:
-    if np.ndim(value) == 0:
-        return real(value, name)
-    return tuple(real(v, name) for v in np.asarray(value).ravel().tolist())
 
 
 def _polynomials(x: FloatArray, degree: int) -> FloatArray:

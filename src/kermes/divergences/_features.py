@@ -185,11 +185,6 @@ def explicit_features(
     return feature_map(ground, pooled_points(X, Y), tolerance, int(largest))
 
 
-def smallest_scale(ground: PointKernel, X: Measures, Y: Measures) -> float:
-    """Return the largest k(x, x) of the measure for which it is smallest: errors must be small for each measure."""
-    return min(float(np.maximum.reduceat(ground.diagonal(Z.points), Z.offsets[:-1]).min()) for Z in (X, Y))
-
-
 class Centred(NamedTuple):
     """Features of measures: their means, ``means + tails`` (n, r), and factors F (n_i, r) of their covariances F'F.
 
@@ -253,11 +248,6 @@ class KernelTable(NamedTuple):
     common: CommonSupport
     used: IndexArray
     values: FloatArray
-
-    @property
-    def points(self) -> FloatArray:
-        """The points between which there are values."""
-        return self.common.points[self.used]
 
 
 def kernel_table(ground: PointKernel, X: Measures, Y: Measures) -> KernelTable | None:

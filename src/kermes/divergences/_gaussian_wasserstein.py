@@ -21,7 +21,6 @@ from ._features import (
     centred_atoms,
     centred_features,
     explicit_features,
-    smallest_scale,
 )
 
 Factors: TypeAlias = "core.gaussian_wasserstein.CovarianceFactors"
@@ -194,14 +193,15 @@ class GaussianWasserstein(Divergence):
 
     def route(self, X: Measures, Y: Measures) -> Route:
         """Take explicit features, or the atoms if these are fewer."""
-        scale = smallest_scale(self.ground, X, Y)
+        # The largest k(x, x) of the measure for which it is smallest: errors must be small for each measure.
+        scale = min(np.maximum.reduceat(self.ground.diagonal(Z.points), Z.offsets[:-1]).min() for Z in (X, Y))
         largest = np.inf if isinstance(self.ground, Linear) else max(FEW_FEATURES, 2 * X.sizes.mean())
         sizes = np.concatenate([X.sizes, Y.sizes])
 
         def entries(rank: int) -> float:
             return float(np.minimum(sizes, rank).sum()) * rank
 
-        features = explicit_features(self.ground, X, Y, FEATURE_ERROR * scale, largest, entries)
+        features = explicit_features(self.ground, X, Y, float(FEATURE_ERROR * scale), largest, entries)
         return AtomsRoute(KernelSource.of(self.ground, X, Y)) if features is None else FeaturesRoute(features)
 
 

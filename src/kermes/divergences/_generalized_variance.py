@@ -203,7 +203,8 @@ class GeneralizedVariance(Jensen):
         if _columns(X, Y) < FEWEST:
             return None
         largest = min((3 * _pair_work(atoms, X, Y) / FACTOR) ** (1 / 3), np.sqrt(MOMENT_BYTES / 8 / n_prepared(X, Y)))
-        points = pooled_points(X, Y) if atoms.source.table is None else atoms.source.table.points
+        table = atoms.source.table
+        points = pooled_points(X, Y) if table is None else table.common.points[table.used]
         # A log-determinant changes by less than trace(remainder) / eta.
         features = feature_map(self.ground, points, LOW_RANK_ERROR * self.eta, int(largest))
         return None if features is None else MomentsRoute(features, self.eta)

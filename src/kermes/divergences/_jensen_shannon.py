@@ -244,9 +244,11 @@ class Lattice(Quadrature):
         side, dim = SIDE[X.dim], X.dim
         corners = cubes * float(side)
         sides = np.array([1] * (3 - dim) + [side] * dim)
-        nodes = core.smoothing.Lattice(
-            self.origin, self.step, 0.5 / self.sigma**2, REACH * self.sigma, sides, _even_first(side, dim)
-        )
+        places = np.empty(side**dim, dtype=np.int64)  # of the nodes of a block: those of even coordinate sum first
+        parity = np.indices((side,) * dim).sum(axis=0).ravel() % 2
+        places[np.argsort(parity, kind="stable")] = np.arange(side**dim)
+        rate, reach = 0.5 / self.sigma**2, REACH * self.sigma
+        nodes = core.smoothing.Lattice(self.origin, self.step, rate, reach, sides, places)
         values, atoms = np.empty((len(owners), side**dim)), core_atoms(X)
         for some in batches(X.sizes[owners].astype(np.float64) * side**dim):
             part = slice(some[0], some[-1] + 1)
@@ -272,14 +274,6 @@ def _homes(points: FloatArray, origin: FloatArray, step: float) -> IndexArray:
 def _margin(dim: int) -> int:
     """Return how many blocks a Gaussian reaches beyond its own."""
     return math.ceil(REACH / (SPACING * FINER[dim] * SIDE[dim]))
-
-
-def _even_first(side: int, dim: int) -> IndexArray:
-    """Return where each node of a block is kept: those of even coordinate sum before the others."""
-    parity = np.indices((side,) * dim).sum(axis=0).ravel() % 2
-    places = np.empty(side**dim, dtype=np.int64)
-    places[np.argsort(parity, kind="stable")] = np.arange(side**dim)
-    return places
 
 
 def _normalize(values: FloatArray, owners: IndexArray, starts: IndexArray) -> None:

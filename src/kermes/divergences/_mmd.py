@@ -13,8 +13,6 @@ from ._embeddings import ByAxes, ByFeatures, ByProducts, Means, OnAtoms, OnSuppo
 from ._features import PREPARED_BYTES, KernelSource, exact_features, pivoted_cholesky
 from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
-__all__ = ["MMD"]
-
 #: Monomials up to which they are taken, and those up to which they are taken however few the atoms are.
 MOST_MONOMIALS, FEW_MONOMIALS = 1024, 64
 #: Ratio of the largest and the smallest k(x, x) from which potentials of a shared support are not accurate enough.

@@ -91,7 +91,10 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     if all quantile functions are constant on all cells. What is left out is the norm of the rest, over all directions.
     """
     means, rest = np.empty((len(X), len(directions), len(levels))), np.empty(len(X))
-    projected, exponents = directions @ X.points.T, _exponents(X)
+    projected = directions @ X.points.T
+    # Of the unit of each measure, a power of 2 in which squares are numbers; 0 where they are anyway.
+    largest = np.maximum.reduceat(np.abs(X.points).max(axis=1), X.offsets[:-1])
+    exponents = np.where((largest > 1e-100) & (largest < 1e100), 0, np.frexp(largest)[1])
     if exponents.any():
         projected = np.ldexp(projected, -exponents[ragged.owners(X.offsets)])
     # Fresh copies: cores are compiled for writable arrays only.
@@ -100,12 +103,6 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     if exponents.any():
         means = np.ldexp(means, exponents[:, None, None])
     return means, np.ldexp(np.sqrt(rest), exponents)
-
-
-def _exponents(X: Measures) -> IndexArray:
-    """Return the power of 2 of a unit for each measure, in which squares are numbers; 0 where they are anyway."""
-    largest = np.maximum.reduceat(np.abs(X.points).max(axis=1), X.offsets[:-1])
-    return np.where((largest > 1e-100) & (largest < 1e100), 0, np.frexp(largest)[1])
 
 
 def jump_levels(X: Measures, directions: FloatArray, known: FloatArray) -> FloatArray:

@@ -29,14 +29,6 @@ class _Projections(QuantileRoute):
     #: Numbers that are kept for each projection of an atom.
     numbers: ClassVar[int] = 1
 
-    def in_passes(self, n_atoms: int) -> list[Route]:
-        """Return routes for some of the lines each, whose values add up to those of this one."""
-        need = 8 * self.numbers * n_atoms * len(self.directions)
-        if need <= PASS_BYTES or self.p not in (1, 2):  # other powers are not additive: tiles are SW_p
-            return [self]
-        parts = np.array_split(self.directions, min(len(self.directions), -(-need // PASS_BYTES)))
-        return [replace(self, directions=part, share=len(part) / len(self.directions)) for part in parts]
-
     def work(self, X: Measures, Y: Measures) -> float:
         """Every slice merges both measures."""
         return len(self.directions) * float(X.sizes.mean() + Y.sizes.mean())
@@ -152,8 +144,15 @@ class SlicedWasserstein(Divergence):
 
     def passes(self, X: Measures, Y: Measures) -> list[Route]:
         """Take so many slices at a time that their sorted projections fit in memory."""
-        route: Route = self.route(X, Y)  # a subclass may have its own
-        return route.in_passes(n_points(X, Y)) if isinstance(route, _Projections) else [route]
+        route: Route = self.route(X, Y)
+        if not isinstance(route, _Projections):  # a subclass may have its own
+            return [route]
+        lines = route.directions
+        need = 8 * route.numbers * n_points(X, Y) * len(lines)
+        if need <= PASS_BYTES or route.p not in (1, 2):  # other powers are not additive: tiles are SW_p
+            return [route]
+        parts = np.array_split(lines, min(len(lines), -(-need // PASS_BYTES)))
+        return [replace(route, directions=part, share=len(part) / len(lines)) for part in parts]
 
     def route(self, X: Measures, Y: Measures) -> _Projections:
         """Return the cheapest route that both collections allow."""

@@ -129,8 +129,8 @@ class Wasserstein(Divergence):
             return 0.0
         return 16.0 * float(X.sizes.max()) * float(Y.sizes.max())
 
-    def route(self, X: Measures, Y: Measures) -> Exact:
-        """Choose the route: closed form where there is one."""
+    def route(self, X: Measures, Y: Measures) -> Line | TotalVariation | NetworkSimplex:
+        """Choose the route: closed form where there is one. Each also knows an optimal ``plan`` of one pair."""
         p = float(self.p)
         if self.cost.uniform is not None:
             return TotalVariation(common_support(X, Y, self.cost), self.cost.uniform, p)
@@ -231,16 +231,8 @@ def _shared(X: Measures, common: CommonSupport, rows: Rows) -> FloatArray:
     return shares
 
 
-class Exact(Route):
-    """A route that also knows an optimal plan of one pair."""
-
-    def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
-        """Return an optimal plan between two measures, each the only one of its rows."""
-        raise TypeError(f"{type(self).__name__} must define plan.")
-
-
 @dataclass(frozen=True)
-class Line(QuantileRoute, Exact):
+class Line(QuantileRoute):
     """On the line: sorted atoms and their levels, merged for each pair."""
 
     p: float
@@ -265,7 +257,7 @@ class AlignedLine(Line):
 
 
 @dataclass(frozen=True)
-class TotalVariation(Exact):
+class TotalVariation(Route):
     """One price for all moves: all mass but min(mu, nu) moves."""
 
     common: CommonSupport
@@ -288,7 +280,7 @@ class TotalVariation(Exact):
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkSimplex(Exact):
+class NetworkSimplex(Route):
     """A linear program for each pair; ``table`` holds cost**p on the common support, or None if that is too large.
 
     Powers other than 1 and 2 are tabulated in units of the largest cost, to the next power of 2; tiles are then W_p.

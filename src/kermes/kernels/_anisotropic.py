@@ -86,7 +86,16 @@ class AnisotropicWasserstein(MeasureKernel):
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         from ..core import vectors
 
-        rates = 0.25 * self._uniform_cost() / self._rho() ** 2
+        cost = as_cost(self.cost)
+        if cost.uniform is None:
+            raise InvalidParameterError(
+                f"`cost` must be uniform, such as 'binary' or ground.Binary(scale); got {cost!r}. Under other costs "
+                "the anisotropic kernel is indefinite in general, also when the exponents of both directions are "
+                "averaged; a triangle of the directional values, mirrored, is indefinite and depends on the order of "
+                "the samples. Use Exponential(Wasserstein(p=2, cost=...)) with one length scale; directional(X, Y) "
+                "gives the one-sided values."
+            )
+        rates = 0.25 * cost.uniform**2 / self._rho() ** 2
         A, B, _ = self._weights(X, Y)
         left = A * rates
         right = left if Y is None else B * rates
@@ -159,19 +168,6 @@ class AnisotropicWasserstein(MeasureKernel):
                 f"{self.rho!r}. For a single length scale use Exponential(Wasserstein(p=2, cost='binary'))."
             )
         return rho
-
-    def _uniform_cost(self) -> float:
-        """Return c, or refuse a cost under which no symmetrisation is known to be positive definite."""
-        cost = as_cost(self.cost)
-        if cost.uniform is None:
-            raise InvalidParameterError(
-                f"`cost` must be uniform, such as 'binary' or ground.Binary(scale); got {cost!r}. Under other costs "
-                "the anisotropic kernel is indefinite in general, also when the exponents of both directions are "
-                "averaged; a triangle of the directional values, mirrored, is indefinite and depends on the order of "
-                "the samples. Use Exponential(Wasserstein(p=2, cost=...)) with one length scale; directional(X, Y) "
-                "gives the one-sided values."
-            )
-        return cost.uniform**2
 
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return True for a uniform cost, the only one with which the kernel can be called."""

@@ -15,8 +15,6 @@ from ..exceptions import InvalidParameterError
 from ..measures._mixed import Key, Mixed, Want, as_mixed
 from ._base import CompoundKernel, is_kernel
 
-__all__ = ["Columns", "columns_of"]
-
 #: A dimension above all that occur: what is proved there is proved in every smaller one.
 ANY_DIM = 10**6
 
