@@ -1,4 +1,5 @@
 """The compiled cores, each imported when it is first used: divergences are made without loading Numba."""
+# ruff: noqa: F401, I001
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ class _Package:
         return found
 
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # modules are named, since checkers of types know those only that somebody imports
     from .. import core
+    from ..core import bhattacharyya, centred_atoms, exponential_family, gaussian_kl, gaussian_wasserstein
+    from ..core import generalized_variance, jensen_shannon, mmd, moments, points, sinkhorn, sliced, smoothing
+    from ..core import transport, vectors
+    from ..core.sinkhorn import grid, points as coordinates, self_terms, stabilised, table
+    from ..core.transport import exact, network_simplex, quantiles
 else:
     core = _Package("kermes.core")

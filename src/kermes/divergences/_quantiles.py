@@ -33,8 +33,10 @@ def sorted_halves(X: Measures, directions: FloatArray | None = None) -> core.tra
     """Return measures, projected on L lines by ``directions`` (L, dim) or on the line as they are, for merging."""
 
     def empty(n_lines: int, X: Measures) -> core.transport.quantiles.Sorted:
-        size, whole = len(X.points) + len(X), np.zeros((2, n_lines, len(X)), dtype=np.int64)
-        return core.transport.quantiles.Sorted(*np.zeros((2, n_lines, size)), np.zeros(len(X), dtype=np.int64), *whole)
+        points, levels = np.zeros((2, n_lines, len(X.points) + len(X)))
+        uppers, lasts = np.zeros((2, n_lines, len(X)), dtype=np.int64)
+        starts = np.zeros(len(X), dtype=np.int64)
+        return core.transport.quantiles.Sorted(points, levels, starts, uppers, lasts)
 
     n_lines = 1 if directions is None else len(directions)
     halves = empty(n_lines, X)
@@ -98,8 +100,8 @@ def quantile_means(X: Measures, directions: FloatArray, levels: FloatArray) -> t
     if exponents.any():
         projected = np.ldexp(projected, -exponents[ragged.owners(X.offsets)])
     # Fresh copies: cores are compiled for writable arrays only.
-    weights, offsets, levels = (np.array(part) for part in (X.weights, X.offsets, levels))
-    core.transport.quantiles.cell_means(projected, weights, offsets, levels, means, rest)
+    copies = [np.array(part) for part in (X.weights, X.offsets, levels)]
+    core.transport.quantiles.cell_means(projected, *copies, means, rest)
     if exponents.any():
         means = np.ldexp(means, exponents[:, None, None])
     return means, np.ldexp(np.sqrt(rest), exponents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,10 @@ class Ground(Frozen):
     tabulated for the cores.
     """
 
+    #: What errors call it.
+    _noun: ClassVar[str] = "function of two points"
+    #: The core of :mod:`kermes.core.points` that fills compiled values, by name: it is imported when first called.
+    _block: ClassVar[str]
     #: Integer by which compiled cores know this function; None: they take its values from a table.
     code: ClassVar[Any] = None
 
@@ -47,13 +52,25 @@ class Ground(Frozen):
         """Return the (n, m) values between points x (n, d) and y (m, d); what a subclass of your own defines."""
         if self.code is None:
             raise TypeError(f"{type(self).__name__} must define between(x, y), the (n, m) values between points.")
+        from ..core import points
+
         values = np.empty((len(x), len(y)))
-        self._fill(self.code, self.params, _read_only(x.T), _read_only(y.T), values)
+        getattr(points, self._block)(self.code, self.params, _read_only(x.T), _read_only(y.T), values)
         return values
 
     def table(self, points: FloatArray) -> FloatArray:
-        """Return the (m, m) values between the points of a support."""
-        return self(points, points)
+        """Return the (m, m) values between the points of a support; refuse those that are not symmetric."""
+        table = self(points, points)
+        if self.code is not None:
+            return table
+        gap = np.abs(table - table.T)
+        if gap.max() > 1e-9 * np.abs(table).max():
+            i, j = np.unravel_index(int(gap.argmax()), gap.shape)
+            raise InvalidParameterError(
+                f"the {self._noun} {self!r} must be symmetric; between points {i} and {j} of the support it is "
+                f"{table[i, j]:g} one way and {table[j, i]:g} the other. Take the mean of both."
+            )
+        return np.asarray(0.5 * (table + table.T))  # to the last bit
 
     def pick(self, points: FloatArray, rows: Any, cols: Any) -> FloatArray:
         """Return the values between points of a support, given by their numbers."""
@@ -74,13 +91,6 @@ class Ground(Frozen):
                 f"{len(X.support.points)} points; give one row and column per point."
             )
 
-    #: What errors call it.
-    _noun: ClassVar[str] = "function of two points"
-
-    @staticmethod
-    def _fill(code: int, params: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-        """Fill ``out`` with compiled values; points are laid out as (d, n)."""
-
     def _checked(self, values: Any, shape: tuple[int, int]) -> FloatArray:
         """Return the values of a function that is not ours, or say what is wrong with them."""
         array: FloatArray = np.asarray(values, dtype=np.float64, order="C")
@@ -98,27 +108,20 @@ class Ground(Frozen):
         return array
 
 
-def symmetric(table: FloatArray, ground: Ground, noun: str) -> FloatArray:
-    """Return a table of values between the same points twice, symmetric to the last bit."""
-    gap = np.abs(table - table.T)
-    if gap.max() > 1e-9 * np.abs(table).max():
-        i, j = np.unravel_index(int(gap.argmax()), gap.shape)
-        raise InvalidParameterError(
-            f"the {noun} {ground!r} must be symmetric; between points {i} and {j} of the support it is {table[i, j]:g} "
-            f"one way and {table[j, i]:g} the other. Take the mean of both."
-        )
-    return np.asarray(0.5 * (table + table.T))
+@dataclass(frozen=True)
+class FromFunction(Ground):
+    """Base of those from a function of two arrays of points, or from one compiled by Numba, which takes two points."""
 
+    function: Callable[..., Any]
 
-def apply(function: Callable[..., Any], x: FloatArray, y: FloatArray) -> Any:
-    """Return the values of a function of two arrays of points, or of one compiled by Numba, which takes two points."""
-    if not hasattr(function, "py_func"):
-        return function(x, y)
-    from ..core.points import pair_block
+    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        if not hasattr(self.function, "py_func"):
+            return self.function(x, y)  # type: ignore[no-any-return]
+        from ..core.points import pair_block
 
-    values = np.empty((len(x), len(y)))
-    pair_block(function, np.array(x, order="C"), np.array(y, order="C"), values)
-    return values
+        values = np.empty((len(x), len(y)))
+        pair_block(self.function, np.array(x, order="C"), np.array(y, order="C"), values)
+        return values
 
 
 def _read_only(points: FloatArray) -> FloatArray:

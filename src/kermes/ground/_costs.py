@@ -14,7 +14,7 @@ from .._frozen import FrozenArray
 from .._typing import ArrayLike, FloatArray
 from ..core import ground_codes
 from ..exceptions import InvalidParameterError
-from ._base import Ground, apply, symmetric
+from ._base import FromFunction, Ground
 
 
 class Cost(Ground):
@@ -42,6 +42,7 @@ class Cost(Ground):
     #: Whether it is the square of a distance.
     squared: ClassVar[bool] = False
     _noun: ClassVar[str] = "cost"
+    _block: ClassVar[str] = "cost_block"
 
     @property
     def absolute(self) -> bool:
@@ -59,10 +60,9 @@ class Cost(Ground):
 
     def table(self, points: FloatArray) -> FloatArray:
         """Return the (m, m) costs between the points of a support; refuse one that is not symmetric or 0 at home."""
-        table = self(points, points)
+        table = super().table(points)
         if self.code is not None:
             return table
-        table = symmetric(table, self, self._noun)
         home = np.diagonal(table)
         if home.max() > 1e-9 * table.max():
             i = int(home.argmax())
@@ -71,12 +71,6 @@ class Cost(Ground):
             )
         np.fill_diagonal(table, 0.0)
         return table
-
-    @staticmethod
-    def _fill(code: int, params: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-        from ..core.points import cost_block
-
-        cost_block(code, params, x, y, out)
 
     def _checked(self, values: Any, shape: tuple[int, int]) -> FloatArray:
         array = super()._checked(values, shape)
@@ -274,7 +268,7 @@ class Metric(Cost):
 
 
 @dataclass(frozen=True)
-class CostFunction(Cost):
+class CostFunction(FromFunction, Cost):
     """A cost from a function.
 
     Parameters
@@ -283,11 +277,6 @@ class CostFunction(Cost):
         Takes points x (n, d) and y (m, d), and returns the (n, m) costs between them. One compiled by ``numba.njit``
         takes two points (d,) and returns their cost. Costs compare by the identity of their functions.
     """
-
-    function: Callable[..., Any]
-
-    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        return apply(self.function, x, y)  # type: ignore[no-any-return]
 
 
 #: SciPy's distances of two vectors alone, whatever the data.

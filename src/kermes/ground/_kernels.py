@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ from .._frozen import FrozenArray
 from .._typing import ArrayLike, FloatArray, IndexArray
 from ..core import ground_codes
 from ..exceptions import InvalidParameterError, UnsuitableDataError
-from ._base import Ground, apply, symmetric
+from ._base import FromFunction, Ground
 
 
 class PointKernel(Ground):
@@ -36,22 +35,12 @@ class PointKernel(Ground):
     #: Whether the mean embedding is known to be injective, so that MMD is a metric.
     characteristic: ClassVar[bool] = False
     _noun: ClassVar[str] = "point kernel"
+    _block: ClassVar[str] = "kernel_block"
 
     def diagonal(self, x: FloatArray) -> FloatArray:
         """Return k(x_i, x_i) for points x (n, d)."""
         parts = np.array_split(x, max(1, len(x) // 64))
         return np.concatenate([np.diagonal(self(part, part)) for part in parts])
-
-    def table(self, points: FloatArray) -> FloatArray:
-        """Return the (m, m) values between the points of a support; refuse a kernel that is not symmetric."""
-        table = self(points, points)
-        return table if self.code is not None else symmetric(table, self, self._noun)
-
-    @staticmethod
-    def _fill(code: int, params: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-        from ..core.points import kernel_block
-
-        kernel_block(code, params, x, y, out)
 
 
 @dataclass(frozen=True)
@@ -162,7 +151,7 @@ class Laplacian(PointKernel):
 
 
 @dataclass(frozen=True)
-class KernelFunction(PointKernel):
+class KernelFunction(FromFunction, PointKernel):
     """A point kernel from a function.
 
     Parameters
@@ -170,11 +159,6 @@ class KernelFunction(PointKernel):
     function : callable
         Of points x (n, d) and y (m, d), or compiled, of two points: as in :class:`CostFunction`.
     """
-
-    function: Callable[..., Any]
-
-    def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        return apply(self.function, x, y)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
