@@ -2,7 +2,7 @@
 
 Each is a frozen dataclass: parameters, formula, claims (metric? negative definite? by which theorem?),
 ``prepare`` once per measure and ``tile`` per block of pairs. ``_base`` says what the engine expects.
-Imports ``measures``, ``ground`` and, at call time, ``core``.
+Imports ``measures``, ``ground`` and, when they are first called (``_cores``), the cores.
 """
 
 from __future__ import annotations

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Laplacian, PointKernel
-from ..measures import Measures
+from ..measures import Measures, Support
 from ._base import Route, Tile, batches, empty_tile, pair_sums, underflow_of_squares
 from ._cores import core
 from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
-
-if TYPE_CHECKING:
-    from ..measures._packed import Support
 
 #: Rounding of squared distances, relative to the squared norms of the embeddings.
 ROUNDING = 1e-14

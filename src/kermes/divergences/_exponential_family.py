@@ -13,14 +13,16 @@ from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 from ._base import Claims, Tile, filled
 from ._cores import core
-from ._family import Family, NumericalFamily
+from ._family import Family, OnGrid
 from ._features import Coordinates, centred_features, moments
-from ._histograms import DirichletMultinomialFamily, MultinomialFamily
+from ._histograms import Dirichlet, histogram_route
 from ._jensen import Jensen, JensenRoute
+from ._support import common_support, require_finite_set
 
 Marginals: TypeAlias = "core.moments.Marginals"
 Moments: TypeAlias = "core.moments.Moments"
-FAMILIES = ("gaussian", "gaussian-diagonal", "multinomial", "multinomial-exact")
+GAUSSIANS = ("gaussian", "gaussian-diagonal")
+FAMILIES = (*GAUSSIANS, "multinomial", "multinomial-exact")
 #: Smallest eigenvalue of a correlation matrix that is not taken for rounding; log-determinants then keep 6 digits.
 SINGULAR = 1e-10
 #: A standard deviation below this part of the coordinates themselves is taken for rounding.
@@ -115,67 +117,60 @@ class ExponentialFamily(Jensen):
                     f"`prior` must be None unless family='multinomial-exact'; got {self.prior!r} with {self.family!r}."
                 )
 
-    @property
-    def _form(self) -> Jensen:
-        """The Jensen difference of the family at hand, which makes the routes."""
-        beta = float(self.beta)
-        if isinstance(self.family, Family):
-            return NumericalFamily(self.family, beta)
-        if self.family == "multinomial":
-            return MultinomialFamily(beta)
-        if self.family == "multinomial-exact":
-            return DirichletMultinomialFamily(beta, 0.5 if self.prior is None else float(self.prior))
-        return GaussianFamily(beta, diagonal=self.family == "gaussian-diagonal")
-
     def claims(self, dim: int) -> Claims:
-        return self._form.claims(dim)
+        if isinstance(self.family, Family):
+            return Claims(None, None, "not known for freely chosen statistics")
+        if self.family == "multinomial":
+            reason = "the Jensen-Shannon divergence is a squared Hilbert metric (Fuglede and Topsoe 2004)"
+            return Claims(True, 2.0, reason)
+        if self.family == "multinomial-exact":
+            reason = "-ln Gamma(x + y + c) is negative definite, c > 0: ln Gamma is a mixture of exponentials plus a "
+            return Claims(True, 2.0, reason + "line (Malmsten's integral)")
+        if self.family == "gaussian-diagonal" or dim == 1:
+            reason = "variances of means are negative definite, and so are their logarithms (Gamma integral of v^-p, "
+            return Claims(False, 2.0, reason + "p > 0); zero between measures of equal means and variances")
+        reason = "a metric of means and covariances (the S-divergence of augmented second moments, Sra 2016); zero "
+        return Claims(False, None, reason + "between measures that share both", 2.0)
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
         """Return whether the Laplace kernel to the power t is proved positive definite."""
-        return self._form.semigroup_definite(t, dim)
-
-    def check(self, X: Measures) -> None:
-        self._form.check(X)
-
-    def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        return self._form.route(X, Y)
-
-
-@dataclass(frozen=True)
-class GaussianFamily(Jensen):
-    """h = 2 beta times the entropy (1/2) ln((2 pi e)^d |S|), with the full covariance S or its diagonal."""
-
-    beta: float
-    diagonal: bool
-
-    def claims(self, dim: int) -> Claims:
-        """Negative definite axis by axis; with a full covariance only some powers are known."""
-        if self.diagonal or dim == 1:
-            return Claims(
-                False, 2.0,
-                "variances of means are negative definite, and so are their logarithms (Gamma integral of v^-p, p > 0);"
-                " zero between measures of equal means and variances",
-            )  # fmt: skip
-        return Claims(
-            False, None,
-            "a metric of means and covariances (the S-divergence of augmented second moments, Sra 2016); zero between "
-            "measures that share both", 2.0,
-        )  # fmt: skip
-
-    def semigroup_definite(self, t: float, dim: int) -> bool | None:
-        """Return True where |S|^(-beta t) is a Gaussian or Wishart integral of positive definite kernels."""
-        power = self.beta * t
-        if (2.0 * power).is_integer() or power > (dim - 1) / 2.0:
+        power = float(self.beta) * t
+        # Of Gaussians |S|^(-beta t) is a Gaussian or Wishart integral of positive definite kernels.
+        if self.family in GAUSSIANS and ((2.0 * power).is_integer() or power > (dim - 1) / 2.0):
             return True
         return super().semigroup_definite(t, dim)
 
+    def check(self, X: Measures) -> None:
+        """Refuse measures outside the family's domain."""
+        if isinstance(self.family, Family):
+            self.family.check(X)
+        elif self.family == "multinomial":
+            require_finite_set(X)
+        elif self.family == "multinomial-exact" and X.support is None:
+            raise UnsuitableDataError(
+                "family='multinomial-exact' needs measures on a shared finite support, since its number of points "
+                "enters the prior; make them with Measures.from_histograms or from_images."
+            )
+
     def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        return _ByAxis(self.beta) if self.diagonal or X.dim == 1 else _Full(self.beta)
+        beta = float(self.beta)
+        if isinstance(self.family, Family):
+            return OnGrid(self.family, beta, self.family.basis(X.dim))
+        if self.family == "multinomial":
+            return histogram_route(X, Y, scale=2.0 * beta)
+        if self.family != "multinomial-exact":
+            return _ByAxis(beta) if self.family == "gaussian-diagonal" or X.dim == 1 else _Full(beta)
+        if not X.shares_support(Y):
+            raise UnsuitableDataError(
+                "`X` and `Y` must share one finite support for family='multinomial-exact'; theirs differ. Make both "
+                "with the same `support` of Measures.from_histograms."
+            )
+        return Dirichlet(beta, 0.5 if self.prior is None else float(self.prior), common_support(X, Y))
 
 
 @dataclass(frozen=True)
 class _ByAxis(JensenRoute):
-    """J is a sum over axes, without a difference of logarithms."""
+    """h = beta ln((2 pi e)^d prod_k S_kk): J is a sum over axes, without a difference of logarithms."""
 
     beta: float
 
@@ -199,7 +194,7 @@ class _ByAxis(JensenRoute):
 
 @dataclass(frozen=True)
 class _Full(JensenRoute):
-    """Log-determinants of covariances."""
+    """h = beta ln((2 pi e)^d |S|), 2 beta times the entropy: log-determinants of covariances."""
 
     beta: float
 

@@ -17,9 +17,9 @@ from .._typing import FloatArray, IndexArray
 from ..core.status import OK, UNCONVERGED
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, Tile, empty_tile
+from ._base import Tile, empty_tile
 from ._cores import core
-from ._jensen import Jensen, JensenRoute
+from ._jensen import JensenRoute
 
 Statistics: TypeAlias = int | Callable[[FloatArray], Any] | tuple[Callable[[FloatArray], Any], ...]
 
@@ -185,23 +185,6 @@ class Family(Frozen):
         return low, high
 
 
-@dataclass(frozen=True)
-class NumericalFamily(Jensen):
-    """h = 2 beta times the entropy of the most likely density of a :class:`Family`."""
-
-    family: Family
-    beta: float
-
-    def claims(self, dim: int) -> Claims:
-        return Claims(None, None, "not known for freely chosen statistics")
-
-    def check(self, X: Measures) -> None:
-        self.family.check(X)
-
-    def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        return _OnGrid(self.family, self.beta, self.family.basis(X.dim))
-
-
 class _Densities(NamedTuple):
     """Moments and parameters (n, s) in the orthonormal statistics, and h (n,)."""
 
@@ -211,8 +194,8 @@ class _Densities(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _OnGrid(JensenRoute):
-    """Densities of a family by convex optimisation over its grid."""
+class OnGrid(JensenRoute):
+    """h is 2 beta times the entropy of the most likely density of a family, by convex optimisation over its grid."""
 
     family: Family
     beta: float

@@ -1,4 +1,4 @@
-"""Jensen differences on a finite set: entropies of histograms, and the multinomial families."""
+"""Jensen differences on a finite set: of entropies of histograms, and of Dirichlet integrals."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..core.ragged import Rows
-from ..exceptions import UnsuitableDataError
 from ..measures import Measures
-from ._base import Claims, Tile, empty_tile, filled, pair_sums
+from ._base import Tile, empty_tile, filled, pair_sums
 from ._cores import core
-from ._jensen import Jensen, JensenRoute
-from ._support import CommonSupport, common_support, dense_rows, require_finite_set, require_one_support, sparse_rows
+from ._jensen import JensenRoute
+from ._support import CommonSupport, common_support, dense_rows, require_one_support, sparse_rows
 
 #: Entries of a dense sum that cost as much as one of a sparse one (between 1.5 and 2 for 64 to 784 bins).
 DENSE_FACTOR = 1.75
@@ -94,53 +93,6 @@ def histogram_route(X: Measures, Y: Measures, dense_factor: float = DENSE_FACTOR
     return Dense(common, scale) if dense else Sparse(common, scale)
 
 
-@dataclass(frozen=True)
-class MultinomialFamily(Jensen):
-    """h = 2 beta times the entropy of the histogram: the Jensen-Shannon divergence times 2 beta."""
-
-    beta: float
-
-    def claims(self, dim: int) -> Claims:
-        return Claims(True, 2.0, "the Jensen-Shannon divergence is a squared Hilbert metric (Fuglede and Topsoe 2004)")
-
-    def check(self, X: Measures) -> None:
-        require_finite_set(X)
-
-    def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        return histogram_route(X, Y, scale=2.0 * self.beta)
-
-
-@dataclass(frozen=True)
-class DirichletMultinomialFamily(Jensen):
-    r"""h = -ln phi(2 beta mu), phi(mu) = Int prod_z theta_z^mu_z dDir(theta), the prior with equal concentrations."""
-
-    beta: float
-    prior: float
-
-    def claims(self, dim: int) -> Claims:
-        return Claims(
-            True, 2.0,
-            "-ln Gamma(x + y + c) is negative definite, c > 0: ln Gamma is a mixture of exponentials plus a line "
-            "(Malmsten's integral)",
-        )  # fmt: skip
-
-    def check(self, X: Measures) -> None:
-        """The number of points enters the prior, so it must be given."""
-        if X.support is None:
-            raise UnsuitableDataError(
-                "family='multinomial-exact' needs measures on a shared finite support, since its number of points "
-                "enters the prior; make them with Measures.from_histograms or from_images."
-            )
-
-    def route(self, X: Measures, Y: Measures) -> JensenRoute:
-        if not X.shares_support(Y):
-            raise UnsuitableDataError(
-                "`X` and `Y` must share one finite support for family='multinomial-exact'; theirs differ. Make both "
-                "with the same `support` of Measures.from_histograms."
-            )
-        return _Dirichlet(self.beta, self.prior, common_support(X, Y))
-
-
 class _Masses(NamedTuple):
     """Measures of mass beta as sparse rows.
 
@@ -156,9 +108,10 @@ class _Masses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Dirichlet(JensenRoute):
-    """J(mu, nu) = sum_z j(a_z, b_z) with a = beta mu, b = beta nu; every term is at least 0, so that nothing cancels.
+class Dirichlet(JensenRoute):
+    """h = -ln phi(2 beta mu), phi(mu) = Int prod_z theta_z^mu_z dDir(theta), the prior with equal concentrations.
 
+    J(mu, nu) = sum_z j(a_z, b_z) with a = beta mu, b = beta nu; every term is at least 0, so that nothing cancels.
     j(a, b) = (ln Gamma(2a + prior) + ln Gamma(2b + prior)) / 2 - ln Gamma(a + b + prior). Where only one measure has
     mass, the term is prepared once per atom; a pair pays for the atoms that both have.
     """
