@@ -175,14 +175,9 @@ class Wasserstein(Divergence):
         return _shared(X, common, a) @ self.route(X, Y).plan(common.points, a, b) @ _shared(Y, common, b).T
 
     def potentials(self, mu: Measure, nu: Measure) -> tuple[FloatArray, FloatArray]:
-        r"""Return optimal dual potentials of two measures.
+        r"""Return optimal dual potentials of two measures, arguments as of :meth:`plan`.
 
         .. math:: W_p^p = \max \sum_i a_i u_i + \sum_j b_j v_j, \quad u_i + v_j \le c(x_i, y_j)^p
-
-        Parameters
-        ----------
-        mu, nu : Measure
-            Members of collections, such as ``X[0]`` and ``X[3]``.
 
         Returns
         -------
