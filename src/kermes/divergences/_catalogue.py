@@ -30,9 +30,7 @@ class Claimed(NamedTuple):
     def negative_definite(self) -> str:
         """For which powers h the function d^h is conditionally negative definite."""
         known, fails = self.claims.negative_type, self.claims.fails_at
-        words = []
-        if known:
-            words.append(f"yes for h <= {known:g}")
+        words = [f"yes for h <= {known:g}"] if known else []
         if known == 0.0:
             words.append("no")
         elif fails is not None:

@@ -133,13 +133,9 @@ class AnisotropicWasserstein(MeasureKernel):
             return np.asarray(np.exp(np.stack([-np.maximum(a - B, 0.0) @ rates for a in A])))
         if cost.squared:
             raise InvalidParameterError("`cost` must be a distance, which is squared; use 'euclidean'.")
-        C = cost.table(points)
-        increasing = cost.absolute and points.shape[1] == 1
-        values = np.empty((len(A), len(B)))
-        for i, a in enumerate(A):
-            for j, b in enumerate(B):
-                values[i, j] = _exponent(a, b, C**2, rates, points if increasing else None, (i, j))
-        return np.exp(-values)
+        C, line = cost.table(points) ** 2, points if cost.absolute and points.shape[1] == 1 else None
+        values = [[_exponent(a, b, C, rates, line, (i, j)) for j, b in enumerate(B)] for i, a in enumerate(A)]
+        return np.exp(-np.array(values))
 
     def _weights(self, X: Measures, Y: Measures | None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the weights of X and Y on their support, and its points."""
