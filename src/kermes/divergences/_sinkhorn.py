@@ -17,7 +17,7 @@ from ..ground import Cost, Euclidean, SqEuclidean, as_cost
 from ..measures import Measure, Measures
 from ._base import Claims, Divergence, core_ground
 from ._plans import entropic
-from ._sinkhorn_routes import ByAxes, ByPoints, ByTable, Run, SinkhornRoute
+from ._sinkhorn_routes import ByAxes, ByPoints, ByTable, SinkhornRoute
 from ._support import LARGEST_TABLE, atom_costs, common_support, cost_table, couple
 
 #: Above this max(cost) / eps, scalings leave the range of double precision for nearly every pair.
@@ -147,31 +147,25 @@ class Sinkhorn(Divergence):
         else:  # between the corners of the box around all points
             reach = cost.largest(*(end([end(Z.points, axis=0) for Z in (X, Y)], axis=0) for end in (np.min, np.max)))
         _refuse_overflow(reach, cost)
-        run, ground = self._run(reach), core_ground(cost, table)
+        steepness = reach / float(self.epsilon)
+        # Measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of which are small.
+        effort = max(1.0, 0.016 * (steepness if self.power == 1.0 else steepness**0.75))
+        shared = self._options(reach), self.value, core_ground(cost, table), reach, steepness > STEEP, effort
         if table is None:
-            return ByPoints(run, ground)
+            return ByPoints(*shared)
         grid = X.support if by_axes and common.given and isinstance(cost, SqEuclidean) else None
         shape = None if grid is None else grid.shape
         # Two products with the axes against one with the block of costs: on 28 x 28 pixels an iteration took 1.8 us
         # against 3.5 us for the 145 x 145 block of MNIST digits, whose boxes cover half of the grid.
         if grid is not None and shape is not None and prod(shape) * sum(shape) < 3.0 * X.sizes.mean() * Y.sizes.mean():
-            return ByAxes(run=run, ground=ground, common=common, shape=shape, spacing=grid.spacing)
-        return ByTable(run, ground, common)
+            return ByAxes(*shared, common, shape=shape, spacing=grid.spacing)
+        return ByTable(*shared, common)
 
-    def _run(self, reach: float) -> Run:
-        """Return what all routes share; ``reach`` is the largest cost.
-
-        The effort was measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of
-        which are small.
-        """
-        epsilon = float(self.epsilon)
-        steepness = reach / epsilon
-        if self.value == "debiased" and reach > 0:
-            epsilon = min(epsilon, LIMIT * reach)
+    def _options(self, reach: float) -> Options:
+        """Return what the cores are told; ``reach`` is the largest cost."""
+        limit = LIMIT * reach if self.value == "debiased" and reach > 0 else np.inf
         code = TRANSPORT if self.value == "transport" else REGULARIZED
-        options = Options(epsilon, float(self.tol), int(self.max_iter), code)
-        effort = max(1.0, 0.016 * (steepness if self.power == 1.0 else steepness**0.75))
-        return Run(options, self.value, steepness > STEEP, effort, reach)
+        return Options(min(float(self.epsilon), limit), float(self.tol), int(self.max_iter), code)
 
     def plan(self, mu: Measure, nu: Measure) -> FloatArray:
         """Return the entropic plan P between two measures, the same for every ``value``.
@@ -190,7 +184,7 @@ class Sinkhorn(Divergence):
         X, Y, common = couple(mu, nu, self.cost)
         C = atom_costs(X, Y, common, self.cost)
         _refuse_overflow(float(C.max()), self.cost)
-        plan = entropic(X.probabilities, Y.probabilities, C, self._run(0.0).options)
+        plan = entropic(X.probabilities, Y.probabilities, C, self._options(0.0))
         gap = float(np.abs(plan.sum(axis=0) - Y.probabilities).sum())
         if gap > max(float(self.tol), ROUNDING):
             warnings.warn(

@@ -55,26 +55,20 @@ class Pairs(NamedTuple):
     cols: IndexArray
 
 
-class Run(NamedTuple):
-    """What all routes share: options of the cores, the value asked for, and how small epsilon is against the costs.
+@dataclass(frozen=True, eq=False)
+class SinkhornRoute(Route, ABC):
+    """Base of the routes: options of the cores, the value asked for, and what the log domain takes costs from.
 
-    ``steep``: scalings leave the range of double precision for nearly every pair. ``effort``: iterations over those at
-    a moderate epsilon. ``reach``: the largest cost.
+    ``reach``: the largest cost. ``steep``: scalings leave the range of double precision for nearly every pair.
+    ``effort``: iterations over those at a moderate epsilon.
     """
 
     options: Options
     value: str
+    ground: CoreGround
+    reach: float
     steep: bool
     effort: float
-    reach: float
-
-
-@dataclass(frozen=True, eq=False)
-class SinkhornRoute(Route, ABC):
-    """Base of the routes; ``ground`` is what the log domain takes costs from."""
-
-    run: Run
-    ground: CoreGround
 
     @abstractmethod
     def atoms(self, X: Measures) -> Atoms:
@@ -100,10 +94,10 @@ class SinkhornRoute(Route, ABC):
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
-            self.scale(np.float32, pairs, self.run.options, out)
-        self._solve(pairs, self.run.options, out)
+            self.scale(np.float32, pairs, self.options, out)
+        self._solve(pairs, self.options, out)
         offset = A.offset[rows][:, None] + B.offset[cols][None]
-        if self.run.value == "debiased":
+        if self.value == "debiased":
             self._sharpen(pairs, wanted, offset, single, out)
         status = np.maximum(A.status[rows][:, None], B.status[cols][None])
         return Tile(out.values + offset, np.maximum(out.status, status))
@@ -111,7 +105,7 @@ class SinkhornRoute(Route, ABC):
     def _solve(self, pairs: Pairs, options: Options, out: Answers) -> None:
         """Solve the pairs whose status is RETRY in double precision, then in the log domain."""
         A, rows, B, cols = pairs
-        if not self.run.steep and (out.status == RETRY).any():
+        if not self.steep and (out.status == RETRY).any():
             self.scale(np.float64, pairs, options, out)
         if (out.status == RETRY).any():
             core.sinkhorn.stabilised.retry(self.ground, A.atoms, rows, B.atoms, cols, options, out)
@@ -122,7 +116,7 @@ class SinkhornRoute(Route, ABC):
         The debiased value is a difference: that of measures near each other is far below its terms, whose noise grows
         with epsilon.
         """
-        options, noise = self.run.options, SINGLE_ERROR if single else 0.0
+        options, noise = self.options, SINGLE_ERROR if single else 0.0
         tol = options.tol
         while tol > LEAST_TOL:
             least = options.epsilon * max(NOISE * tol**2, noise) / options.tol
@@ -134,24 +128,24 @@ class SinkhornRoute(Route, ABC):
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
         """What the marginal error leaves of values that are corrected for it."""
-        options = self.run.options
-        return options.tol * (options.epsilon + options.tol * self.run.reach) + 1e-12 * self.run.reach
+        tol = self.options.tol
+        return tol * (self.options.epsilon + tol * self.reach) + 1e-12 * self.reach
 
     def work(self, X: Measures, Y: Measures) -> float:
         """About 25 iterations over the block of costs at a moderate epsilon."""
-        return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.run.effort)
+        return float(5.0 * X.sizes.mean() * Y.sizes.mean() * self.effort)
 
     def _single_suits(self, pairs: Pairs, out: Answers) -> bool:
         """Whether single precision is worth trying, by some pairs: at small epsilon nearly none passes.
 
         If it is, these pairs are done.
         """
-        if self.run.steep or self.run.options.tol < SINGLE or self.run.reach > LARGEST_SINGLE:
+        if self.steep or self.options.tol < SINGLE or self.reach > LARGEST_SINGLE:
             return False
         few = pairs._replace(rows=pairs.rows[:1], cols=pairs.cols[-TRIAL:])
         values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
         trial = Answers(values.copy(), status.copy())
-        self.scale(np.float32, few, self.run.options, trial)
+        self.scale(np.float32, few, self.options, trial)
         if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
             return False
         values[:], status[:] = trial
@@ -163,11 +157,11 @@ class SinkhornRoute(Route, ABC):
         KL(P | a b') = sum P log P - sum a log a - sum b log b, so the paper's form adds eps sum a log a for either
         measure; the debiased one subtracts half of each self term.
         """
-        n, options = len(A.offsets) - 1, self.run.options
+        n, options = len(A.offsets) - 1, self.options
         offsets = Answers(np.zeros(n), np.zeros(n, dtype=np.uint8))
-        if self.run.value == "regularized":
+        if self.value == "regularized":
             offsets.values[:] = options.epsilon * ragged.segment_sums(A.weights * np.log(A.weights), A.offsets)
-        elif self.run.value == "debiased":
+        elif self.value == "debiased":
             closely = options._replace(tol=min(options.tol, LEAST_TOL))
             for rows in batches(1e3 * np.diff(A.offsets).astype(np.float64) ** 2):
                 core.sinkhorn.self_terms.self_values(self.ground, A, rows, closely, offsets)
@@ -203,7 +197,7 @@ class ByTable(SinkhornRoute):
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Take blocks of the kernel; two threads may make the same kernel at first."""
         if dtype not in self.kernels:
-            self.kernels[dtype] = core.sinkhorn.table.gibbs_table(self.ground.table, self.run.options.epsilon, dtype)
+            self.kernels[dtype] = core.sinkhorn.table.gibbs_table(self.ground.table, self.options.epsilon, dtype)
         A, rows, B, cols = pairs
         core.sinkhorn.table.tile_table(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
 
@@ -225,7 +219,7 @@ class ByAxes(ByTable):
     def scale(self, dtype: type, pairs: Pairs, options: Options, out: Answers) -> None:
         """Multiply by the kernels of both axes."""
         if dtype not in self.kernels:
-            axes, epsilon = (self.spacing * np.arange(float(side)) for side in self.shape), self.run.options.epsilon
+            axes, epsilon = (self.spacing * np.arange(float(side)) for side in self.shape), self.options.epsilon
             self.kernels[dtype] = tuple(core.sinkhorn.grid.axis_kernel(axis, epsilon, dtype) for axis in axes)
         A, rows, B, cols = pairs
         core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)

@@ -135,7 +135,7 @@ class AnisotropicWasserstein(MeasureKernel):
             raise InvalidParameterError("`cost` must be a distance, which is squared; use 'euclidean'.")
         C, line = cost.table(points) ** 2, points if cost.absolute and points.shape[1] == 1 else None
         values = [[_exponent(a, b, C, rates, line, (i, j)) for j, b in enumerate(B)] for i, a in enumerate(A)]
-        return np.exp(-np.array(values))
+        return np.asarray(np.exp(-np.array(values)))
 
     def _weights(self, X: Measures, Y: Measures | None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the weights of X and Y on their support, and its points."""
