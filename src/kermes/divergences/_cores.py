@@ -16,6 +16,8 @@ class _Package:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by tools that look at every object
+            raise AttributeError(name)
         found: Any = import_module(f"{self._name}.{name}")
         found = _Package(found.__name__) if hasattr(found, "__path__") else found
         setattr(self, name, found)
