@@ -11,11 +11,12 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
 from ..core.ragged import Rows
+from ..exceptions import UnsuitableDataError
 from ..measures import Measures
 from ._base import Tile, empty_tile, filled, pair_sums
 from ._cores import core
 from ._jensen import JensenRoute
-from ._support import CommonSupport, common_support, dense_rows, require_one_support, sparse_rows
+from ._support import CommonSupport, common_support, dense_rows, sparse_rows
 
 #: Entries of a dense sum that cost as much as one of a sparse one (between 1.5 and 2 for 64 to 784 bins).
 DENSE_FACTOR = 1.75
@@ -87,7 +88,11 @@ class Sparse(Dense):
 
 def histogram_route(X: Measures, Y: Measures, dense_factor: float = DENSE_FACTOR, scale: float = 1.0) -> JensenRoute:
     """Number the atoms of both collections and choose the cheaper layout; all values are times ``scale``."""
-    require_one_support(X, Y)
+    if not X.shares_support(Y) and (X.support is not None or Y.support is not None):
+        raise UnsuitableDataError(
+            "`X` and `Y` are histograms on different supports where a shared one is needed; make both with one "
+            "`support`, or compare them smoothed: JensenShannon(smoothing=ground.Gaussian(sigma=...))."
+        )
     common = common_support(X, Y)
     dense = len(common.points) <= dense_factor * 0.5 * (X.sizes.mean() + Y.sizes.mean())
     return Dense(common, scale) if dense else Sparse(common, scale)

@@ -80,15 +80,6 @@ def require_finite_set(X: Measures) -> None:
         )
 
 
-def require_one_support(X: Measures, Y: Measures) -> None:
-    """Refuse two collections of histograms on different supports."""
-    if not X.shares_support(Y) and (X.support is not None or Y.support is not None):
-        raise UnsuitableDataError(
-            "`X` and `Y` are histograms on different supports where a shared one is needed; make both with one "
-            "`support`, or compare them smoothed: JensenShannon(smoothing=ground.Gaussian(sigma=...))."
-        )
-
-
 def couple(mu: Measure, nu: Measure, cost: Cost) -> tuple[Measures, Measures, CommonSupport]:
     """Return two measures that the cost can compare as collections of one, and the points they share."""
     X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")

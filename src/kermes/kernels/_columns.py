@@ -67,9 +67,6 @@ class Columns(CompoundKernel):
 
     def read(self, X: Any) -> Mixed:
         """Return the columns of the kernel, checked: samples that every estimator passes on to the kernel."""
-        return as_mixed(X, self._wanted())
-
-    def _wanted(self) -> dict[str, Want]:
         if not isinstance(self.kernels, Mapping) or not self.kernels:
             raise InvalidParameterError(
                 f"`kernels` must map one column or more to kernels, such as {{'cells': k, 'age': RBF()}}; got "
@@ -86,7 +83,7 @@ class Columns(CompoundKernel):
             if len(columns) > 1 and not kernel.requires_vector_input:
                 raise InvalidParameterError(f"`kernels` takes measures from one column; {kernel!r} has {key!r}.")
             wanted[_label(key)] = Want(columns, bool(kernel.requires_vector_input))
-        return wanted
+        return as_mixed(X, wanted)
 
     def _read(self, X: Any, name: str) -> Mixed:
         return self.read(X)
