@@ -22,9 +22,9 @@ from ._text import ZEROS
 IMAGES = ("images", "X", "x", "data")
 LABELS = ("labels", "label", "y", "target")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm")
-#: What the content may be. Others that Pillow would recognise run other programs, such as Ghostscript for PostScript.
 #: Bytes that a pixel is counted with: decoded, and as an atom of a measure.
 PIXEL = 16
+#: What the content may be. Others that Pillow would recognise run other programs, such as Ghostscript for PostScript.
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
 
 
@@ -38,13 +38,9 @@ def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Me
         X, kind = as_measures(_pick_images(arrays, path)), "images"
     if labels is not None and labels.shape != (len(X),):
         raise InvalidFileError(f"{str(path)!r} has labels of shape {labels.shape} for {len(X)} measures.")
-    return Data(X, labels, columns=_columns(arrays.get("columns"), X.dim) if kind == "measures" else (), kind=kind)
-
-
-def _columns(names: AnyArray | None, dim: int) -> tuple[str, ...]:
-    """Return the names of the coordinates that :func:`write_npz` kept, if there are."""
-    known = names is not None and names.dtype.kind == "U" and names.shape == (dim,)
-    return tuple(names.tolist()) if known and names is not None else ()
+    names = arrays.get("columns", np.zeros(0))  # of the coordinates, if `write_npz` kept them
+    known = kind == "measures" and names.dtype.kind == "U" and names.shape == (X.dim,)
+    return Data(X, labels, columns=tuple(names.tolist()) if known else (), kind=kind)
 
 
 def read_array(path: Path) -> AnyArray:

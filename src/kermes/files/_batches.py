@@ -12,7 +12,7 @@ import numpy as np
 from .._checks import integer, needed
 from .._foreign import decoding, require_file
 from ..exceptions import InvalidFileError, InvalidParameterError
-from ..measures._frame import as_source, require_column
+from ..measures._frame import Wanted, as_source, require_column
 from . import _parquet, _tables, _text
 from ._data import Data
 
@@ -67,6 +67,7 @@ def batches(
     [['d0', 'd1'], ['d2', 'd3']]
     """
     place, dialect = Path(path), _text.Dialect(separator, decimal, encoding)
+    wanted = Wanted(by, columns, weights, label, metadata)
     number = integer(rows, "rows", low=1)
     if place == _text.STDIN or place.is_dir():
         raise InvalidParameterError(
@@ -74,72 +75,60 @@ def batches(
         )
     require_file(place)
     dialect.check()
-    used = None if columns is None else [by, *columns, *(n for n in (weights, label) if n is not None), *metadata]
-    return _whole_measures(place, by, _read_tables(place, dialect, used, by, number), number,
-                           lambda table: _tables._read(
-                               as_source(table), place, by, columns, weights, label, metadata, False))  # fmt: skip
+    return _whole_measures(place, wanted, _read_batches(place, dialect, wanted, number), number)
 
 
-def _whole_measures(path: Path, by: str, tables: Iterator[Any], rows: int, read: Any) -> Iterator[Data]:
-    """Join tables until they have so many rows, and read them up to where their last measure begins."""
-    pa = needed("pyarrow", "io", "Reading files in batches")
+def _whole_measures(path: Path, wanted: Wanted, batches: Iterator[Any], rows: int) -> Iterator[Data]:
+    """Join batches of Arrow until they have so many rows, and read them up to where their last measure begins."""
+    pa, pc = (needed(name, "io", "Reading files in batches") for name in ("pyarrow", "pyarrow.compute"))
     seen: set[Any] = set()
+
+    def read(table: Any) -> Data:
+        data = _tables.read_source(as_source(table), path, wanted)
+        for name in data.keys.tolist():
+            if name in seen:
+                raise InvalidFileError(
+                    f"{str(path)!r}: the rows of the measure {name!r} stand in several places. Sort the file by "
+                    f"{wanted.by!r}, or read it whole with files.read."
+                )
+            seen.add(name)
+        return data
+
     held: Any = None
+    tables = (pa.Table.from_batches([batch]) for batch in batches)
     for table in (whole.slice(start, rows) for whole in tables for start in range(0, len(whole), rows)):
         held = table if held is None else pa.concat_tables([held, table])
-        cut = _last_begins(held[by]) if len(held) >= rows else 0
-        if cut:
-            yield _new(read(held.slice(0, cut)), seen, by, path)
-            held = held.slice(cut)
+        if len(held) < rows:
+            continue
+        names = held[wanted.by]
+        others = np.flatnonzero(pc.not_equal(names, names[-1]).fill_null(True).to_numpy())
+        if len(others):  # the last of them ends the measures that are complete
+            yield read(held.slice(0, int(others[-1]) + 1))
+            held = held.slice(int(others[-1]) + 1)
     if held is None or not len(held):
         raise InvalidFileError(f"{str(path)!r} has no rows; a table needs one for each point.")
-    yield _new(read(held), seen, by, path)
+    yield read(held)
 
 
-def _last_begins(names: Any) -> int:
-    """Return the row after which all have the name of the last."""
-    import pyarrow.compute as pc
-
-    others = np.flatnonzero(pc.not_equal(names, names[-1]).fill_null(True).to_numpy())
-    return int(others[-1]) + 1 if len(others) else 0
-
-
-def _new(data: Data, seen: set[Any], by: str, path: Path) -> Data:
-    """Refuse measures that were there before."""
-    for name in data.keys.tolist():
-        if name in seen:
-            raise InvalidFileError(
-                f"{str(path)!r}: the rows of the measure {name!r} stand in several places. Sort the file by {by!r}, or "
-                "read it whole with files.read."
-            )
-        seen.add(name)
-    return data
-
-
-def _read_tables(path: Path, dialect: _text.Dialect, used: Sequence[str] | None, by: str, rows: int) -> Iterator[Any]:
-    """Yield tables of Arrow, in order."""
+def _read_batches(path: Path, dialect: _text.Dialect, wanted: Wanted, rows: int) -> Iterator[Any]:
+    """Yield batches of Arrow, in order."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    names = None if used is None else list(dict.fromkeys(used))
+    names = None if wanted.columns is None else list(dict.fromkeys(wanted.names))
+
+    def require(there: Sequence[str]) -> None:
+        for name in names or [wanted.by]:
+            require_column(dict.fromkeys(there), name)
+
     if _parquet.is_parquet(path):
         with decoding(path, "a table"), parquet.ParquetFile(path, memory_map=False) as file:
-            for name in [by] if names is None else names:
-                require_column(dict.fromkeys(file.schema_arrow.names), name)
-            for batch in file.iter_batches(min(rows, 1 << 16), columns=names):
-                yield pa.Table.from_batches([batch])
+            require(file.schema_arrow.names)
+            yield from file.iter_batches(min(rows, 1 << 16), columns=names)
         return
     header, dialect = _text._header(path, dialect, None)
     _text.refuse_twice(header, path)
-    for name in [by] if names is None else names:
-        require_column(dict.fromkeys(header), name)
-    with decoding(path, "a table"), csv.open_csv(
-        _text._content(path, dialect, None),
-        read_options=csv.ReadOptions(encoding=dialect.encoding or "utf8", block_size=_text.PIECE),
-        parse_options=csv.ParseOptions(delimiter=dialect.separator),
-        convert_options=csv.ConvertOptions(
-            decimal_point=dialect.decimal or ".", include_columns=names or [], column_types={by: pa.string()}
-        ),
-    ) as reader:  # fmt: skip
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+    require(header)
+    options = _text.arrow_options(dialect, names, {wanted.by: pa.string()})
+    with decoding(path, "a table"), csv.open_csv(_text._content(path, None), **options) as reader:
+        yield from reader

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures import Measures
-from ..measures._frame import without_value
+from ..measures._frame import Wanted, without_value
+from ..measures._packed import Packed
 
 #: Endings of files by kind; a further ``.gz`` or other compression is allowed for text and IDX.
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
@@ -73,6 +73,15 @@ class Data:
     columns: tuple[str, ...] = ()
     kind: str = "measures"
     metadata: dict[str, AnyArray] = field(default_factory=dict)
+
+    @classmethod
+    def of_columns(
+        cls, packed: Packed, wanted: Wanted, constants: dict[str, AnyArray], columns: Sequence[str], kind: str
+    ) -> Data:
+        """Return what the columns of a table or of annotated cells give."""
+        labels = None if wanted.label is None else constants[wanted.label]
+        metadata = {name: constants[name] for name in wanted.metadata}
+        return cls(Measures(packed), labels, wanted.by, tuple(columns), kind, metadata)
 
     @property
     def keys(self) -> AnyArray:
@@ -160,7 +169,7 @@ def read(
     >>> data = files.read("cells.csv", by="patient", columns=["cd4", "cd8"], label="sick")  # doctest: +SKIP
     >>> data.measures, data.labels  # doctest: +SKIP
     """
-    from . import _arrays, _samples
+    from . import _arrays, _tables
 
     source = Path(path)
     if source != Path("-"):
@@ -185,7 +194,7 @@ def read(
         cofactor = positive(arcsinh, "arcsinh")
         data = replace(data, measures=transform(data.measures, data.columns, cofactor))
     if samples is not None:
-        data = _samples.joined(data, Path(samples), by, label, metadata)
+        data = _tables.joined(data, Path(samples), Wanted(by, label=label, metadata=metadata))
     if labels is not None:
         if not Path(labels).exists() and not Path(labels).suffix:
             raise FileNotFoundError(
@@ -193,7 +202,13 @@ def read(
                 "measures, --label (label) the name of a column."
             )
         require_there(Path(labels))
-        data = _labelled(data, _arrays.read_labels(Path(labels)), os.fspath(labels))
+        found = _arrays.read_labels(Path(labels))
+        if found.shape != (len(data.measures),):
+            raise InvalidFileError(
+                f"{os.fspath(labels)!r} holds {found.shape[0] if found.ndim == 1 else found.shape} labels for "
+                f"{len(data.measures)} measures; give one for each."
+            )
+        data = replace(data, labels=found)
     gaps = np.zeros(0, dtype=bool) if data.labels is None else without_value(data.labels)
     if gaps.any():
         named = "" if label is None else f" in the column {label!r}"
@@ -208,30 +223,24 @@ def _read(source: Path, known: str, given: dict[str, Any]) -> Data:
     from . import _arrays, _fcs, _h5ad, _tables
     from ._text import Dialect
 
-    label, metadata = given.get("label"), given.get("metadata") or ()
+    label = given.get("label")
+    wanted = Wanted(given["by"], given["columns"], given["weights"], label, given.get("metadata") or ())
     if known == "table":
         dialect = Dialect(given["separator"], given["decimal"], given["encoding"])
         with decoding(source, "a table of measures"):
-            return _tables.read(
-                *(source, given["by"], given["columns"], given["weights"], label, metadata),
-                *(given["drop_missing"], dialect),
-            )
+            return _tables.read(source, wanted, given["drop_missing"], dialect)
     if known == "cells":
-        use = given["use"] or "X"
-        return _h5ad.read(source, given["by"], use, given["columns"], given["weights"], label, metadata)
+        return _h5ad.read(source, wanted, given["use"] or "X")
     if known == "wells":
         return _fcs.read(source, given["columns"], given["compensate"])
-    as_measures = partial(
-        _arrays.stack,
-        threshold=given["threshold"],
-        binary=given["binary"],
-        spacing=given["spacing"] or "pixel",
-        invert=given["invert"],
-    )
-    ending = _ending(source)
+
+    def as_measures(images: AnyArray) -> Measures:
+        spacing = given["spacing"] or "pixel"
+        return _arrays.stack(images, given["threshold"], given["binary"], spacing, given["invert"])
+
     if source.is_dir():
         return _arrays.read_folder(source, as_measures)
-    if ending == ".npz":
+    if _ending(source) == ".npz":
         return _arrays.read_npz(source, label, as_measures)
     return Data(as_measures(_arrays.read_array(source)), kind="images")
 
@@ -312,12 +321,3 @@ def _refuse(options: dict[str, Any], path: Path, known: str) -> None:
                 f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {path.name!r} {KIND_NAMES[known]}"
                 f"{', not images' if name in MEANING['images'] else ''}."
             )
-
-
-def _labelled(data: Data, labels: AnyArray, name: str) -> Data:
-    if labels.shape != (len(data.measures),):
-        raise InvalidFileError(
-            f"{name!r} holds {labels.shape[0] if labels.ndim == 1 else labels.shape} labels for {len(data.measures)} "
-            "measures; give one for each."
-        )
-    return replace(data, labels=labels)

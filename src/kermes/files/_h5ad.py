@@ -1,22 +1,25 @@
-"""Annotated cells in ``.h5ad`` files, through h5py alone: cells are read in pieces, and only what is used."""
+"""Annotated cells in ``.h5ad`` files, through h5py alone: cells are read in pieces, and only what is used.
+
+Results go back to AnnData, one observation for each measure.
+"""
 
 from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._checks import needed
+from .._checks import as_distances, needed
 from .._foreign import decoding, require_file, require_memory, require_room
-from .._typing import AnyArray
+from .._typing import AnyArray, ArrayLike
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ..measures import Measures
 from ..measures._anndata import gene_index, pack_cells, pick_matrix
-from ..measures._frame import empty_cells, groups, require_column
+from ..measures._frame import Wanted, empty_cells, groups, require_column
 from ._data import Data
 
 FILTERS = {None, "gzip", "lzf"}
@@ -24,16 +27,8 @@ FILTERS = {None, "gzip", "lzf"}
 HEAP = b"GCOL\x01\x00\x00\x00"
 
 
-def read(
-    path: Path,
-    by: str | None,
-    use: str,
-    genes: Sequence[str] | None,
-    weights: str | None,
-    label: str | None,
-    metadata: Sequence[str],
-) -> Data:
-    """Read one measure for each value of the column ``by`` of obs."""
+def read(path: Path, wanted: Wanted, use: str) -> Data:
+    """Read one measure for each value of the column ``by`` of obs; its coordinates are the columns of a matrix."""
     h5py = needed("h5py", "cells", "Reading .h5ad files")
     require_file(path)
     with decoding(path, "annotated cells"), h5py.File(path, "r") as file:
@@ -41,18 +36,22 @@ def read(
         _check(file, path)
         obs = file["obs"]
         names = dict.fromkeys(_column_order(obs))
-        if by is None:
+        if wanted.by is None:
             raise InvalidParameterError(
                 f"{path.name!r} holds cells: `by` (--by) must name the column of obs that identifies the measures, one "
                 f"of {', '.join(names)}."
             )
-        constant = [*([] if label is None else [label]), *metadata]
-        wanted = [by, *constant, *([] if weights is None else [weights])]
-        for name in wanted:
+        genes, wanted = wanted.columns, wanted._replace(columns=())
+        for name in wanted.names:
             require_column(names, name)
-        columns = {name: _column(obs, name) for name in dict.fromkeys(wanted)}
-        keys, codes, constants = groups([columns], by, constant, label)
-        mass = None if weights is None else _mass(*columns[weights], weights)
+        columns = {name: _column(obs, name) for name in dict.fromkeys(wanted.names)}
+        keys, codes, constants = groups([columns], wanted)
+        mass = None
+        if wanted.weights is not None:
+            values, gaps = columns[wanted.weights]
+            if values.dtype.kind not in "biuf":
+                raise InvalidMeasureError(f"the column {wanted.weights!r} of obs must hold numbers to give weights.")
+            mass = np.where(gaps, np.nan, values.astype(np.float64))
         layers, obsm = (dict(file[name]) if name in file else {} for name in ("layers", "obsm"))
         matrix = _matrix(pick_matrix(use, {"X": file.get("X")}, layers, obsm), path)
         index, coordinates = None, [f"{use}{i}" for i in range(matrix.shape[1])]
@@ -62,14 +61,7 @@ def read(
             index = gene_index(genes, coordinates, use in obsm)
             coordinates = [coordinates[i] for i in index]
         packed = pack_cells(matrix, index, codes, keys, mass)
-    return Data(
-        Measures(packed),
-        None if label is None else constants[label],
-        by,
-        tuple(coordinates),
-        "cells",
-        {name: constants[name] for name in metadata},
-    )
+    return Data.of_columns(packed, wanted, constants, coordinates, "cells")
 
 
 def _check_heaps(file: Any, path: Path) -> None:
@@ -146,6 +138,7 @@ def _column(obs: Any, name: str) -> tuple[AnyArray, AnyArray]:
         if "categories" in item.attrs:
             raise ValueError("its obs is of an old layout; write it anew with a newer version of anndata")
         values = _strings(item)
+        gaps = np.zeros(len(values), dtype=bool)
     elif "categories" in item:
         codes = np.asarray(item["codes"][:], dtype=np.int64)
         categories = _strings(item["categories"])
@@ -153,11 +146,9 @@ def _column(obs: Any, name: str) -> tuple[AnyArray, AnyArray]:
         if len(codes) and not -1 <= codes.min() <= codes.max() < len(categories):
             raise ValueError(f"the codes of the column {name!r} have no categories")
         values = categories[np.where(gaps, 0, codes)] if len(categories) else np.full(len(codes), None, dtype=object)
-        return values, empty_cells(values, gaps)
     else:  # nullable integers, booleans and strings
         values, gaps = _strings(item["values"]), np.asarray(item["mask"][:], dtype=bool)
-        return values, empty_cells(values, gaps)
-    return values, empty_cells(values, np.zeros(len(values), dtype=bool))
+    return values, empty_cells(values, gaps)
 
 
 def _strings(item: Any) -> AnyArray:
@@ -166,12 +157,6 @@ def _strings(item: Any) -> AnyArray:
     if values.ndim != 1:
         raise ValueError(f"{item.name!r} is not a column")
     return np.asarray(values)
-
-
-def _mass(values: AnyArray, gaps: AnyArray, name: str) -> AnyArray:
-    if values.dtype.kind not in "biuf":
-        raise InvalidMeasureError(f"the column {name!r} of obs must hold numbers to give weights.")
-    return np.where(gaps, np.nan, values.astype(np.float64))
 
 
 def _matrix(item: Any, path: Path) -> Any:
@@ -215,3 +200,59 @@ class SparseRows:
         block = sparse.csr_matrix(parts, shape=(len(starts) - 1, self.shape[1]))
         block.check_format()
         return block
+
+
+def to_anndata(
+    X: Measures | Data,
+    *,
+    distances: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Any:
+    """Return an AnnData with a row for each measure (donor, sample, well).
+
+    ``X`` of it has the mean of each coordinate (pseudo-bulk), ``obs`` the number of atoms, the mass, the labels and the
+    metadata, ``obsp`` the distances.
+
+    Parameters
+    ----------
+    X : Measures or Data
+    distances : array of shape (n, n), or several by name
+        Become ``obsp["distances"]``, or what they are called.
+    labels : array of shape (n,), or several by name
+        Such as clusters; become ``obs["label"]``, or what they are called. Those of ``Data`` by default.
+    columns : list of str, optional
+        Names of the coordinates; those of ``Data``, or x0, x1, ... by default.
+
+    Examples
+    --------
+    >>> from kermes import files, pairwise, divergences
+    >>> data = files.read("cells.h5ad", by="donor", use="X_pca", label="arm")  # doctest: +SKIP
+    >>> D = pairwise(data.measures, divergence=divergences.SlicedWasserstein())  # doctest: +SKIP
+    >>> files.to_anndata(data, distances=D).write("donors.h5ad")  # doctest: +SKIP
+    """
+    anndata, pd = (needed(name, "anndata", "Making an AnnData", "anndata") for name in ("anndata", "pandas"))
+    data = X if isinstance(X, Data) else Data(X)
+    measures = data.measures
+    n = len(measures)
+    obs: dict[str, Any] = {"n_atoms": measures.sizes, "mass": measures.masses, **data.metadata}
+    given = data.labels if labels is None else labels
+    if given is not None:
+        obs |= given if isinstance(given, Mapping) else {"label": given}
+    for name, values in obs.items():
+        if np.shape(values) != (n,):
+            raise InvalidParameterError(
+                f"`{name}` has shape {np.shape(values)}; give one value for each of {n} measures."
+            )
+    tables = {} if distances is None else distances if isinstance(distances, Mapping) else {"distances": distances}
+    obsp = {name: as_distances(table, name) for name, table in tables.items()}
+    for name, table in obsp.items():
+        if len(table) != n:
+            raise InvalidParameterError(f"`{name}` has shape {table.shape} for {n} measures.")
+    names = list(columns or data.columns or (f"x{i}" for i in range(measures.dim)))
+    return anndata.AnnData(
+        measures.expectation(measures.points),
+        obs=pd.DataFrame(obs, index=pd.Index(map(str, data.keys), name=data.by)),
+        var=pd.DataFrame(index=names),
+        obsp=obsp,
+    )

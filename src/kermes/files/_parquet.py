@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +102,7 @@ def _partition(file: Path, folder: Path) -> Mapping[str, str]:
 def _in_memory(path: Path) -> Any:
     if path.is_dir():
         raise missing("pyarrow", "io", "Reading a folder of Parquet files")
-    with decoding(path, "a table"):
-        try:
-            import polars
-
-            return nw.from_native(polars.read_parquet(path), eager_only=True)
-        except ImportError:
-            pass
-        try:
-            import pandas
-
-            return nw.from_native(pandas.read_parquet(path), eager_only=True)
-        except ImportError:
-            raise missing("pyarrow", "io", "Reading Parquet") from None
+    for library in ("polars", "pandas"):
+        with decoding(path, "a table"), suppress(ImportError):
+            return nw.from_native(import_module(library).read_parquet(path), eager_only=True)
+    raise missing("pyarrow", "io", "Reading Parquet")

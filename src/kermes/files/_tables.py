@@ -1,4 +1,4 @@
-"""Long tables: one row per point of a measure."""
+"""Long tables, one row per point of a measure; tables of samples, one row for each measure with what is known of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from .._checks import needed, row_number
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._export import long_columns
-from ..measures._frame import Source, listed, require_column
+from ..measures._frame import Source, Wanted, cells, listed, long_columns, require_column
 from ..measures._frame import read as read_measures
 from . import _parquet, _text
 from ._data import Data
@@ -28,76 +27,52 @@ from ._data import Data
 WHOLE, DECIMAL = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII), re.compile(r"-?\d+\.\d+", re.ASCII)
 #: What pandas calls row numbers: in text, in text that it wrote twice, in Parquet.
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+#: Whole numbers, also as spreadsheets write them.
+SPREADSHEET = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def read(
-    path: Path,
-    by: str | None,
-    columns: Sequence[str] | None,
-    weights: str | None,
-    label: str | None,
-    metadata: Sequence[str],
-    drop_missing: bool,
-    dialect: _text.Dialect,
-) -> Data:
+def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect) -> Data:
     """Read a CSV or Parquet table, or a folder of Parquet files."""
-    named = None if columns is None else [by, *columns, weights, label, *metadata]
-    source: Source
-    if _parquet.is_parquet(path):
-        source = _parquet.source(path)
-    else:
-        used = None if named is None else [name for name in named if name is not None]
-        labels = [name for name in (label, *metadata) if name is not None and name not in {*(columns or ()), weights}]
-        text = None if by in {*(columns or ()), weights, *labels} else by
-        source = _text.source(path, dialect, used, text, labels)
+    is_text, source = not _parquet.is_parquet(path), None
+    if is_text:
+        labels = [name for name in wanted.constant if name not in wanted.numbers]
+        text = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
+        source = _text.source(path, dialect, None if wanted.columns is None else wanted.names, text, labels)
     try:
-        data = _read(source, path, by, columns, weights, label, metadata, drop_missing)
+        data = read_source(source or _parquet.source(path), path, wanted, drop_missing)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
-    if _parquet.is_parquet(path):
+    if not is_text:
         return data
     return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
 
-def _read(
-    source: Source,
-    path: Path,
-    by: str | None,
-    columns: Sequence[str] | None,
-    weights: str | None,
-    label: str | None,
-    metadata: Sequence[str],
-    drop_missing: bool,
-) -> Data:
-    if by is None:
+def read_source(source: Source, path: Path, wanted: Wanted, drop_missing: bool = False) -> Data:
+    """Read measures from the table of a file."""
+    if wanted.by is None:
         raise InvalidParameterError(
             f"{path.name!r} is a table: `by` (--by) must name the column that identifies its measures, one of "
             f"{listed(source.schema)}."
         )
-    constant = [*([] if label is None else [label]), *metadata]
-    for name in [by, *(columns or ()), *([] if weights is None else [weights]), *constant]:
+    for name in wanted.names:
         require_column(source.schema, name)
         if source.schema[name] == nw.Binary:
             raise InvalidFileError(
                 f"{str(path)!r}: the column {name!r} holds bytes that are no text in UTF-8; name their encoding, such "
                 "as --encoding latin-1, or convert it."
             )
-    if columns is None:
-        columns = _coordinates(source, {by, weights, *constant}, path)
-    for name in [*columns, *([] if weights is None else [weights])]:
-        _refuse_stray_string(source, name, path, [other for other in columns if other != name], required=True)
-    found = read_measures(source, by, columns, weights, constant, label, "drop" if drop_missing else "refuse")
+    if wanted.columns is None:
+        wanted = wanted._replace(columns=_coordinates(source, set(wanted.names), path))
+    for name in wanted.numbers:
+        others = [other for other in wanted.columns or () if other != name]
+        _refuse_stray_string(source, name, path, others, required=True)
+    found = read_measures(source, wanted, "drop" if drop_missing else "refuse")
     if len(found.lost):
-        _warn_of_lost(found.lost)
-    return Data(
-        Measures(found.packed),
-        None if label is None else found.constants[label],
-        by,
-        found.columns,
-        "table",
-        {name: found.constants[name] for name in metadata},
-    )
+        what = "1 measure has" if len(found.lost) == 1 else f"{len(found.lost)} measures have"
+        message = f"{what} no complete row and no place in the result: {_first_of(found.lost)}."
+        warnings.warn(message, KermesWarning, stacklevel=2)
+    return Data.of_columns(found.packed, wanted, found.constants, found.columns, "table")
 
 
 def _as_numbers(names: AnyArray) -> AnyArray:
@@ -113,9 +88,8 @@ def _as_numbers(names: AnyArray) -> AnyArray:
 def write_columns(columns: Mapping[str, Any], path: Path) -> None:
     """Write columns of equal length as Parquet or CSV, whose numbers come back with the same bits."""
     if path.suffix.lower() == ".csv":
-        with open(
-            path, "w", newline="", encoding="utf-8", errors="surrogateescape"
-        ) as file:  # names of files as they are
+        # Names of files stay as they are.
+        with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
             write_csv(columns, file)
         return
     pa, parquet = (needed(name, "io", "Writing Parquet") for name in ("pyarrow", "pyarrow.parquet"))
@@ -143,7 +117,7 @@ def write(data: Data, path: Path) -> None:
     write_columns(columns, path)
 
 
-def _coordinates(source: Source, used: set[str | None], path: Path) -> list[str]:
+def _coordinates(source: Source, used: set[str], path: Path) -> list[str]:
     """Return the columns of numbers that have no other use."""
     free = [name for name in source.schema if name not in used and not INDEX.fullmatch(name)]
     found = [name for name in free if source.schema[name].is_numeric()]
@@ -203,8 +177,72 @@ def _is_number(word: str) -> bool:
         return False
 
 
-def _warn_of_lost(keys: AnyArray) -> None:
-    lost = [str(key) for key in keys]
-    shown = ", ".join(lost[:10]) + (" ..." if len(lost) > 10 else "")
-    what = "1 measure has" if len(lost) == 1 else f"{len(lost)} measures have"
-    warnings.warn(f"{what} no complete row and no place in the result: {shown}.", KermesWarning, stacklevel=2)
+def _first_of(keys: Any) -> str:
+    return ", ".join(map(str, keys[:10])) + (" ..." if len(keys) > 10 else "")
+
+
+def joined(data: Data, path: Path, wanted: Wanted) -> Data:
+    """Return the measures that a table of samples (a row for each) names, with the columns that are wanted."""
+    columns, source = wanted.constant, None
+    if not _parquet.is_parquet(path):
+        source = _text.source(path, _text.Dialect(), None, wanted.by or "", columns)
+    table = source or _parquet.source(path)
+    name = wanted.by if wanted.by in table.schema else next(iter(table.schema))
+    for column in columns:
+        try:
+            require_column(table.schema, column)
+        except InvalidMeasureError as error:
+            raise InvalidMeasureError(f"{path.name}: {error}") from None
+    row_of = _rows(_values(table, name), path, name)
+    keys = [str(key) for key in data.keys]
+    plain, plainer = [_plain(key) for key in keys], {_plain(key): row for key, row in row_of.items()}
+    if len(set(plain)) == len(keys) and len(plainer) == len(row_of):  # 1 is 01 where nothing else is called so
+        keys, row_of = plain, plainer
+    kept = [i for i, key in enumerate(keys) if key in row_of]
+    if not kept:
+        raise InvalidFileError(
+            f"{str(path)!r} names none of the measures in its column {name!r}: it has {next(iter(row_of), 'none')!r}, "
+            f"the measures are {data.keys[0]!s} and so on."
+        )
+    lost = [data.keys[i] for i, key in enumerate(keys) if key not in row_of]
+    if lost:
+        message = f"{path.name} does not name {_first_of(lost)}: left out ({len(lost)} in all)."
+        warnings.warn(message, KermesWarning, stacklevel=2)
+    rows = np.array([row_of[keys[i]] for i in kept])
+    values = {column: _values(table, column)[rows] for column in columns}
+    labels = None if data.labels is None else data.labels[kept]
+    return replace(
+        data,
+        measures=data.measures[kept] if lost else data.measures,
+        labels=labels if wanted.label is None else values[wanted.label],
+        metadata={column: values[column] for column in wanted.metadata},
+    )
+
+
+def _rows(names: AnyArray, path: Path, column: str) -> dict[str, int]:
+    """Return the row of each name; a name of a file may have its ending."""
+    rows: dict[str, int] = {}
+    for row, name in enumerate(names.tolist()):
+        key = str(name).removesuffix(".fcs").removesuffix(".FCS")
+        if key in rows:
+            raise InvalidFileError(
+                f"{str(path)!r} names {key!r} twice in the column {column!r}, in {row_number(rows[key])} and row {row}"
+                "; leave one of them out."
+            )
+        rows[key] = row
+    return rows
+
+
+def _plain(name: str) -> str:
+    """Return a whole number as others write it: 7 for 007 and 7.0."""
+    whole = SPREADSHEET.fullmatch(name.strip())
+    return str(int(whole[1])) if whole else name
+
+
+def _values(source: Any, name: str) -> AnyArray:
+    """Return a whole column; missing strings are ''."""
+    parts = []
+    for piece in source.pieces([name]):
+        values, empty = cells(piece[name])
+        parts.append(np.where(empty, "", values.astype(str)) if values.dtype == object else values)
+    return np.concatenate(parts)

@@ -6,11 +6,11 @@ import csv
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 
@@ -74,9 +74,8 @@ def source(
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
             with decoding(path, "a table"):
-                table = nw.from_native(
-                    load(partial(_content, path, dialect, stdin), dialect, wanted, text, labels), eager_only=True
-                )
+                content = partial(_content, path, stdin)
+                table = nw.from_native(load(Request(content, dialect, wanted, text, labels)), eager_only=True)
         except ImportError:
             continue
         if not len(table):
@@ -94,30 +93,41 @@ def refuse_twice(names: Sequence[str], path: Path) -> None:
         raise InvalidFileError(f"{str(path)!r} has two columns of the same name; rename one of them.")
 
 
-def _by_pyarrow(
-    content: Callable[[], Any],
-    dialect: Dialect,
-    columns: Sequence[str] | None,
-    text: str | None,
-    labels: Sequence[str] = (),
-) -> Any:
-    import pyarrow as pa
-    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+class Request(NamedTuple):
+    """What is read: ``columns`` of a text (None: all), of which ``text`` names measures and ``labels`` may be text."""
 
-    coded = [name for name in (text, *labels) if name is not None]
-    table = read_csv(
-        content(),
-        read_options=ReadOptions(encoding=dialect.encoding or "utf8", block_size=PIECE),
-        parse_options=ParseOptions(delimiter=dialect.separator),
-        convert_options=ConvertOptions(
+    content: Callable[[], Any]
+    dialect: Dialect
+    columns: list[str] | None
+    text: str | None
+    labels: list[str]
+
+
+def arrow_options(dialect: Dialect, columns: Sequence[str] | None, types: Any) -> dict[str, Any]:
+    """Return how Arrow reads text, with the ``types`` of some columns."""
+    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
+
+    return {
+        "read_options": ReadOptions(encoding=dialect.encoding or "utf8", block_size=PIECE),
+        "parse_options": ParseOptions(delimiter=dialect.separator),
+        "convert_options": ConvertOptions(
             decimal_point=dialect.decimal or ".",
             include_columns=list(dict.fromkeys(columns or ())),
-            column_types=dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.binary())),  # few words, in many rows
+            column_types=types,
         ),
-    )
+    }
+
+
+def _by_pyarrow(wanted: Request) -> Any:
+    import pyarrow as pa
+    from pyarrow.csv import read_csv
+
+    coded = [name for name in (wanted.text, *wanted.labels) if name is not None]
+    types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.binary()))  # few words, in many rows
+    table = read_csv(wanted.content(), **arrow_options(wanted.dialect, wanted.columns, types))
     for name in coded:
         if name in table.column_names:
-            column = _names(table[name]) if name == text else _labels(table[name], dialect)
+            column = _names(table[name]) if name == wanted.text else _labels(table[name], wanted.dialect)
             table = table.set_column(table.column_names.index(name), name, column)
     return table
 
@@ -151,38 +161,30 @@ def _labels(column: Any, dialect: Dialect) -> Any:
     return pa.chunked_array([values.take(part.indices) for part in column.chunks], values.type)
 
 
-def _by_pandas(
-    content: Callable[[], Any],
-    dialect: Dialect,
-    columns: Sequence[str] | None,
-    text: str | None,
-    labels: Sequence[str] = (),
-) -> Any:
+def _by_pandas(wanted: Request) -> Any:
     import pandas as pd
 
-    def read(columns: Sequence[str] | None, text: Sequence[str]) -> Any:
+    content, dialect, *_ = wanted
+
+    def read(columns: list[str] | None, text: Sequence[str]) -> Any:
         return pd.read_csv(
             content(),
             sep=dialect.separator,
             decimal=dialect.decimal or ".",
             encoding=dialect.encoding,
-            usecols=None if columns is None else list(columns),
+            usecols=columns,
             dtype=dict.fromkeys(text, str),
         )
 
-    return _read_again(read, columns, text, labels)
+    return _read_again(read, wanted)
 
 
-def _by_polars(
-    content: Callable[[], Any],
-    dialect: Dialect,
-    columns: Sequence[str] | None,
-    text: str | None,
-    labels: Sequence[str] = (),
-) -> Any:
+def _by_polars(wanted: Request) -> Any:
     import polars as pl
 
-    def read(columns: Sequence[str] | None, text: Sequence[str]) -> Any:
+    content, dialect, *_ = wanted
+
+    def read(columns: list[str] | None, text: Sequence[str]) -> Any:
         file = content()
         if dialect.encoding is not None:
             raw = file.read_bytes() if isinstance(file, Path) else file.read()
@@ -191,32 +193,27 @@ def _by_polars(
             file,
             separator=dialect.separator or ",",
             decimal_comma=dialect.decimal == ",",
-            columns=None if columns is None else list(columns),
+            columns=columns,
             infer_schema_length=None,
             schema_overrides=dict.fromkeys(text, pl.String),
         )
 
-    return _read_again(read, columns, text, labels)
+    return _read_again(read, wanted)
 
 
-def _read_again(
-    read: Callable[[Sequence[str] | None, Sequence[str]], Any],
-    columns: Sequence[str] | None,
-    text: str | None,
-    labels: Sequence[str],
-) -> Any:
+def _read_again(read: Callable[[list[str] | None, Sequence[str]], Any], wanted: Request) -> Any:
     """Return the table, read once more with labels as text where a whole number among them starts with a zero."""
-    names = [] if text is None else [text]
-    table = read(columns, names)
-    whole = [name for name in labels if nw.from_native(table, eager_only=True)[name].dtype.is_integer()]
+    names = [] if wanted.text is None else [wanted.text]
+    table = read(wanted.columns, names)
+    whole = [name for name in wanted.labels if nw.from_native(table, eager_only=True)[name].dtype.is_integer()]
     if whole:
         words = nw.from_native(read(whole, whole), eager_only=True)
         zeros = [name for name in whole if any(ZEROS.fullmatch(str(w).encode()) for w in set(words[name].to_list()))]
-        table = read(columns, [*names, *zeros]) if zeros else table
+        table = read(wanted.columns, [*names, *zeros]) if zeros else table
     return table
 
 
-def _content(path: Path, dialect: Dialect, stdin: bytes | None) -> Any:
+def _content(path: Path, stdin: bytes | None) -> Any:
     """Return what a library reads: the path, or a file of the content expanded."""
     if stdin is not None:
         return BytesIO(stdin)
@@ -244,7 +241,7 @@ def _header(path: Path, dialect: Dialect, stdin: bytes | None) -> tuple[list[str
         names = next(csv.reader([first], delimiter=separator))
     except csv.Error:  # endless fields, which no table has
         names = first.split(separator)
-    return names, Dialect(separator, dialect.decimal, dialect.encoding)
+    return names, replace(dialect, separator=separator)
 
 
 def _separator(first: str, decimal: str | None) -> str:
@@ -255,12 +252,10 @@ def _separator(first: str, decimal: str | None) -> str:
 
 
 def _first_line(file: Any, encoding: str | None) -> str:
+    """Return the first line without its end; old ones end with a carriage return alone."""
     if encoding is None:  # no further than the line: what follows may be bytes in a column of no interest
-        return _line(bytes(file.readline(LINE)).decode("utf-8-sig"))
-    with TextIOWrapper(file, encoding, newline="\n") as text:
-        return _line(text.readline(LINE))
-
-
-def _line(text: str) -> str:
-    """Return the line without its end; old ones end with a carriage return alone."""
-    return text.rstrip("\n").split("\r", 1)[0]
+        line = bytes(file.readline(LINE)).decode("utf-8-sig")
+    else:
+        with TextIOWrapper(file, encoding, newline="\n") as text:
+            line = text.readline(LINE)
+    return line.rstrip("\n").split("\r", 1)[0]

@@ -13,7 +13,7 @@ from .._foreign import require_memory
 from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._build import pack
-from ._frame import cells, groups, numbers, require_column, require_numbers
+from ._frame import Wanted, cells, groups, numbers, require_column, require_numbers
 from ._gather import gather
 from ._packed import Packed
 
@@ -28,14 +28,14 @@ def from_anndata(adata: Any, by: str, use: str, genes: Sequence[str] | None, wei
             raise InvalidMeasureError(
                 f"`adata` must be an AnnData; got {type(adata).__name__}. For a file: kermes.files.read(path, by=...)."
             )
-    obs = nw.from_native(adata.obs, eager_only=True)
-    for name in [by, *([] if weights is None else [weights])]:
+    obs, wanted = nw.from_native(adata.obs, eager_only=True), Wanted(by, weights=weights)
+    for name in wanted.names:
         require_column(obs.schema, name)
     mass = None
     if weights is not None:
         require_numbers(obs.schema, weights)
         mass = numbers(obs[weights])
-    keys, codes, _ = groups([{by: cells(obs[by])}], by)
+    keys, codes, _ = groups([{by: cells(obs[by])}], wanted)
     matrix = pick_matrix(use, {"X": adata.X}, adata.layers, adata.obsm)
     index = None if genes is None else gene_index(genes, list(adata.var_names), use in adata.obsm)
     return pack_cells(matrix, index, codes, keys, mass)

@@ -149,7 +149,7 @@ def pack(
 
 
 def concatenate(parts: Sequence[Packed]) -> Packed:
-    """Join packed collections; a support and names of one kind are kept if all have them."""
+    """Join packed collections; a support (a grid too), and names of one kind, are kept if all have them."""
     first = parts[0]
     for i, part in enumerate(parts):
         if part.points.shape[1] != first.points.shape[1]:
@@ -159,22 +159,16 @@ def concatenate(parts: Sequence[Packed]) -> Packed:
             )
     supports, atoms, keys = ([getattr(part, name) for part in parts] for name in ("support", "atoms", "keys"))
     shared = all(s is not None and first.support is not None and s.equals(first.support) for s in supports)
+    grid = shared and all((s.shape, s.spacing) == (supports[0].shape, supports[0].spacing) for s in supports)
     named = all(k is not None and first.keys is not None and k.dtype.kind == first.keys.dtype.kind for k in keys)
     return Packed(
         np.concatenate([part.points for part in parts]),
         np.concatenate([part.weights for part in parts]),
         ragged.offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
-        _common_grid(supports) if shared else None,
+        supports[0] if grid else Support(supports[0].points) if shared else None,
         np.concatenate(atoms) if shared else None,
         np.concatenate(keys) if named else None,
     )
-
-
-def _common_grid(supports: Sequence[Support]) -> Support:
-    """Return one of several supports of equal points; the grid is kept if all have the same."""
-    first = supports[0]
-    same = all((s.shape, s.spacing) == (first.shape, first.spacing) for s in supports)
-    return first if same else Support(first.points)
 
 
 def move(packed: Packed, function: Callable[[FloatArray], Any]) -> Packed:
@@ -199,6 +193,25 @@ def _moved(function: Callable[[FloatArray], Any], points: FloatArray) -> FloatAr
             f"({len(points)}, d); got shape {moved.shape}."
         )
     return np.ascontiguousarray(moved)
+
+
+def mix(packed: Packed, rho: Packed, weight: float) -> Packed:
+    """Return weight mu + (1 - weight) rho for every mu, all normalised: the atoms of both, one after another."""
+    if len(rho) != 1:
+        raise InvalidMeasureError(f"`rho` must be one measure; got {len(rho)}. Select one of them, such as rho[:1].")
+    if rho.points.shape[1] != packed.points.shape[1]:
+        raise InvalidMeasureError(
+            f"`rho` has points of dimension {rho.points.shape[1]}, the measures have points of dimension "
+            f"{packed.points.shape[1]}; mixtures need one common dimension."
+        )
+    n, m, size = len(packed), len(packed.points), len(rho.points) if weight < 1.0 else 0  # no atoms without mass
+    owner = np.concatenate([ragged.owners(packed.offsets), np.repeat(np.arange(n), size)])
+    order = np.argsort(owner, kind="stable")
+    own = packed.weights / np.add.reduceat(packed.weights, packed.offsets[:-1])[owner[:m]]
+    shared = (rho.weights / rho.weights.sum())[:size]
+    points = np.concatenate([packed.points, np.tile(rho.points[:size], (n, 1))])[order]
+    weights = np.concatenate([weight * own, np.tile((1.0 - weight) * shared, n)])[order]
+    return Packed(points, weights, ragged.offsets_of(np.diff(packed.offsets) + size), keys=packed.keys)
 
 
 def merge_repeated(packed: Packed) -> Packed:

@@ -17,7 +17,7 @@ from ..exceptions import InvalidMeasureError
 from . import _build
 from ._constructors import Constructors
 from ._measure import Measure
-from ._packed import Packed, Support, twin_numbers
+from ._packed import Packed, Support, objects, twin_numbers
 
 
 class Measures(Constructors):
@@ -177,8 +177,7 @@ class Measures(Constructors):
         """Pickle the same for another process, which is sent their names: rows of the root collection."""
         if self._rows is None:
             return Measures, (self._root,)
-        origin = self._root.identify()
-        return Measures, (self._packed.with_origin(None if origin is None else origin.take(self._rows)),)
+        return Measures, (self._packed.named(self._root.identify(), self._rows),)
 
     # -- container ------------------------------------------------------------------------------
 
@@ -230,9 +229,7 @@ class Measures(Constructors):
                 "Measures have no numeric array form; pass them to a kermes kernel or estimator, or use "
                 "`pairwise(X, divergence=...)` to get a matrix."
             )
-        array = np.empty(len(self), dtype=object)
-        array[:] = list(self)
-        return array
+        return objects(self)
 
     # -- derived collections --------------------------------------------------------------------
 
@@ -308,10 +305,9 @@ class Measures(Constructors):
         (array([ 0., -1.,  1.,  3., -1.,  1.]), array([0.5 , 0.25, 0.25, 0.5 , 0.25, 0.25]))
         """
         from ._convert import as_measures
-        from ._mixture import mix
 
         weight = real(weight, "weight", low=0.0, high=1.0, open_low=True)
-        return Measures(mix(self._packed, as_measures(rho, "rho")._packed, weight))
+        return Measures(_build.mix(self._packed, as_measures(rho, "rho")._packed, weight))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the collection to an ``.npz`` file of plain arrays (no pickle inside)."""
@@ -369,7 +365,7 @@ class Measures(Constructors):
         1        0  2.0     1.0
         2        1  4.0     1.0
         """
-        from ._export import to_frame
+        from ._frame import to_frame
 
         return to_frame(self._packed, columns, by, library)
 
@@ -378,14 +374,10 @@ class Measures(Constructors):
     def __repr__(self) -> str:
         n, low, high = len(self), self.sizes.min(), self.sizes.max()
         atoms = counted(low, "atom") if low == high else f"{low} to {high} atoms"
-        return f"Measures({counted(n, 'measure')} in dimension {self.dim}, {atoms}{self._place()})"
-
-    def _place(self) -> str:
-        if self.support is None:
-            return ""
-        if self.support.shape is None:
-            return f", {len(self.support.points)} common bins"
-        return ", on {} x {} pixels".format(*self.support.shape)
+        place = "" if self.support is None else f", {len(self.support.points)} common bins"
+        if self.support is not None and self.support.shape is not None:
+            place = ", on {} x {} pixels".format(*self.support.shape)
+        return f"Measures({counted(n, 'measure')} in dimension {self.dim}, {atoms}{place})"
 
     def _repr_html_(self) -> str:
         from ._html import collection_html

@@ -1,4 +1,7 @@
-"""Long tables (pandas, polars, pyarrow, whatever speaks Arrow) to packed arrays, in pieces and in any order of rows."""
+"""Long tables (pandas, polars, pyarrow, whatever speaks Arrow) to packed arrays, in pieces and in any order of rows.
+
+And packed arrays back to long tables.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,16 @@ from typing import Any, NamedTuple, Protocol
 import narwhals as nw
 import numpy as np
 
-from .._checks import guess, needed, row_number
+from .._checks import choice, guess, needed, row_number
 from .._typing import AnyArray, FloatArray
-from ..exceptions import InvalidMeasureError
+from ..core import ragged
+from ..exceptions import InvalidMeasureError, InvalidParameterError, MissingDependencyError
 from ._build import pack
-from ._gather import PIECE, Coded, Numbering, gather
-from ._packed import Packed
+from ._gather import Coded, Numbering, gather
+from ._packed import Packed, objects
 
 #: Rows of a table in memory that are looked at at a time.
-SLICE = 4 * PIECE
+PIECE = 1 << 18
 #: Strings in lower case that stand for no value.
 NO_VALUE = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 
@@ -44,8 +48,33 @@ class InMemory:
     def pieces(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield slices."""
         table = self._table.select(list(dict.fromkeys(names)))
-        for start in range(0, len(table), SLICE):
-            yield table[start : start + SLICE]
+        for start in range(0, len(table), PIECE):
+            yield table[start : start + PIECE]
+
+
+class Wanted(NamedTuple):
+    """Which columns of a table are read, and as what. ``columns`` of lists have a row for each measure, or a part."""
+
+    by: Any  # a name; None, if it is still to be asked for
+    columns: Sequence[str] | None = None  # None: all that have no other use
+    weights: str | None = None
+    label: str | None = None
+    metadata: Sequence[str] = ()
+
+    @property
+    def numbers(self) -> list[str]:
+        """Coordinates, and weights if there are any."""
+        return [name for name in (*(self.columns or ()), self.weights) if name is not None]
+
+    @property
+    def constant(self) -> list[str]:
+        """Columns with one value for each measure; that of the label must not be missing."""
+        return [name for name in (self.label, *self.metadata) if name is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """All that are named."""
+        return [*([] if self.by is None else [self.by]), *self.numbers, *self.constant]
 
 
 class Read(NamedTuple):
@@ -70,7 +99,7 @@ def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str |
             raise InvalidMeasureError(
                 f"`columns` must be names, which are strings; got {name!r}. Rename: frame.columns.astype(str)."
             )
-    return read(source, by, names, weights).packed
+    return read(source, Wanted(by, names, weights)).packed
 
 
 def as_source(frame: Any) -> InMemory:
@@ -96,67 +125,49 @@ def _by_arrow(frame: Any) -> Any:
     return nw.from_native(pa.table(frame), eager_only=True)
 
 
-def read(
-    source: Source,
-    by: str,
-    columns: Sequence[str],
-    weights: str | None,
-    constant: Sequence[str] = (),
-    label: str | None = None,
-    gaps: str = "pass",
-) -> Read:
+def read(source: Source, wanted: Wanted, gaps: str = "pass") -> Read:
     """Read measures in two passes: which group each row belongs to, then the numbers of all rows.
 
-    Parameters
-    ----------
-    source : Source
-    by, columns, weights
-        Names of columns. Columns of lists have a row for each measure, or for a part of one.
-    constant : list of str
-        Columns whose value of each measure is wanted.
-    label : str, optional
-        The one of these that every measure must have.
-    gaps : 'pass', 'refuse' or 'drop'
-        Rows that lack a number: refused as measures are, refused with their number, or left out.
+    Rows that lack a number are refused as measures are ('pass'), with their number ('refuse'), or left out ('drop').
     """
     from ._lists import without_lists
 
-    for name in [by, *columns, *([] if weights is None else [weights]), *constant]:
+    for name in wanted.names:
         require_column(source.schema, name)
-    source, columns = without_lists(source, columns, weights)
-    numbers = [*columns, *([] if weights is None else [weights])]
-    for name in numbers:
+    source, wanted = without_lists(source, wanted)
+    for name in wanted.numbers:
         require_numbers(source.schema, name)
-    pieces = source.pieces([by, *constant])
+    by, constant, columns = wanted.by, wanted.constant, tuple(wanted.columns or ())
     values = (
         {name: cells(piece[name], coded=name == by and by not in constant) for name in piece.columns}
-        for piece in pieces
+        for piece in source.pieces([by, *constant])
     )
-    keys, codes, constants = groups(values, by, constant, label)
+    keys, codes, constants = groups(values, wanted)
     complete = np.ones(len(codes), dtype=bool) if gaps == "drop" else None
-    blocks = _blocks(source, columns, weights, complete, (keys, codes) if gaps == "refuse" else None)
-    packed = gather(codes, len(keys), blocks, len(columns))
+    blocks = _blocks(source, wanted, complete, (keys, codes) if gaps == "refuse" else None)
+    points, weights, offsets = gather(codes, len(keys), blocks, len(columns))
     lost = keys[:0]
-    if complete is not None and not complete.all():
+    if complete is not None and not complete.all():  # rows of weight 0 go when they are packed, groups of such here
         left = np.bincount(codes[complete], minlength=len(keys)) > 0
-        packed, lost, keys = _without_gaps(packed, left), keys[~left], keys[left]
+        if not left.any():
+            raise InvalidMeasureError("every row lacks a number; no measure is left.")
+        rows = np.repeat(left, np.diff(offsets))
+        points, weights, offsets = points[rows], weights[rows], ragged.offsets_of(np.diff(offsets)[left])
+        keys, lost = keys[left], keys[~left]
         constants = {name: values[left] for name, values in constants.items()}
-    return Read(pack(*packed, keys=keys, copy=False), constants, tuple(columns), lost)
+    return Read(pack(points, weights, offsets, keys=keys, copy=False), constants, columns, lost)
 
 
 def groups(
-    pieces: Iterable[Mapping[str, tuple[Any, AnyArray]]],
-    by: str,
-    constant: Sequence[str] = (),
-    label: str | None = None,
+    pieces: Iterable[Mapping[str, tuple[Any, AnyArray]]], wanted: Wanted
 ) -> tuple[AnyArray, AnyArray, dict[str, AnyArray]]:
     """Return the names of the groups, the group of each row, and the constants of each group.
 
     ``pieces`` has the values of the columns of consecutive rows, and where there is none.
     """
-    numbering = Numbering(by)
+    by, numbering = wanted.by, Numbering(wanted.by)
     codes: list[AnyArray] = []
-    constants = {name: Constant(name, by) for name in constant}
+    constants = {name: Constant(name, by, name == wanted.label) for name in wanted.constant}
     row = 0
     for piece in pieces:
         values, empty = piece[by]
@@ -167,8 +178,6 @@ def groups(
             )
         codes.append(numbering.codes(values))
         for name, known in constants.items():
-            if name == label:
-                _refuse_without_label(*piece[name], name, codes[-1], numbering, row)
             known.add(*piece[name], codes[-1], numbering, row)
         row += len(codes[-1])
     joined = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64)
@@ -177,41 +186,34 @@ def groups(
     return numbering.keys(), joined, {name: known.array() for name, known in constants.items()}
 
 
-def _refuse_without_label(
-    values: AnyArray, empty: AnyArray, name: str, codes: AnyArray, numbering: Numbering, row: int
-) -> None:
-    lacking = empty | without_value(values)
-    if lacking.any():
-        bad = int(lacking.argmax())
-        raise InvalidMeasureError(
-            f"measure {numbering.keys()[codes[bad]]!s} has no label in the column {name!r}, {row_number(row + bad)}; "
-            "leave it out or label it."
-        )
-
-
 class Constant:
-    """A column with one value for each group."""
+    """A column with one value for each group; that of a label is ``required``."""
 
-    def __init__(self, name: str, by: str) -> None:
-        self._name, self._by = name, by
+    def __init__(self, name: str, by: str, required: bool) -> None:
+        self._name, self._by, self._required = name, by, required
         self._values: list[Any] = []  # of groups 0, 1, ...; None where there is none
 
     def add(self, values: AnyArray, empty: AnyArray, codes: AnyArray, groups: Numbering, row: int) -> None:
         """Take the values of a piece that starts at ``row``; refuse a second value of a group."""
         empty = empty | without_value(values)
+        if self._required and empty.any():
+            bad = int(empty.argmax())
+            raise InvalidMeasureError(
+                f"measure {groups.keys()[codes[bad]]!s} has no label in the column {self._name!r}, "
+                f"{row_number(row + bad)}; leave it out or label it."
+            )
         values = values.astype(str).astype(object) if values.dtype.kind in "OT" else values
         unique, first = np.unique(codes, return_index=True)
         for group, index in zip(unique.tolist(), first.tolist(), strict=True):
             if group == len(self._values):  # groups are numbered as they come
                 self._values.append(None if empty[index] else values[index])
-        known = np.empty(len(self._values), dtype=object)
-        known[:] = self._values
-        known = known[codes]
-        lacking = np.array([value is None for value in self._values])[codes]
-        differing: AnyArray = np.where(empty, ~lacking, np.asarray(known != values))
+        known = objects(self._values)[codes]
+        given = np.array([value is not None for value in self._values])[codes]
+        differing: AnyArray = np.where(empty, given, np.asarray(known != values))
         if differing.any():
             bad = int(differing.argmax())
-            before, now = map(_shown, (known[bad], None if empty[bad] else values[bad]))
+            now = None if empty[bad] else values[bad]
+            before, now = ("nothing" if value is None else str(value) for value in (known[bad], now))
             raise InvalidMeasureError(
                 f"measure {groups.keys()[codes[bad]]!s} has two values in the column {self._name!r}, {before} and "
                 f"{now} in {row_number(row + bad)}; it must be the same in all rows of a measure. Is {self._by!r} the "
@@ -225,33 +227,33 @@ class Constant:
         return np.array([lacking if value is None else value for value in self._values])
 
 
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else str(value)
-
-
 def without_value(values: AnyArray) -> AnyArray:
     """Return where a value is missing: not a number, or a string that stands for nothing."""
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind not in "OUT":
+    return np.isnan(values) if values.dtype.kind == "f" else _strings_in(values, NO_VALUE)
+
+
+def empty_cells(values: AnyArray, gaps: AnyArray) -> AnyArray:
+    """Return where there is no value: a gap, not a number, or a string without a letter."""
+    return np.asarray(gaps | (np.isnan(values) if values.dtype.kind == "f" else _strings_in(values, ("",))))
+
+
+def _strings_in(values: AnyArray, words: Sequence[str]) -> AnyArray:
+    """Return where there are strings that are, but for case and blanks around them, some of these words."""
+    strings = set(values.tolist()) if values.dtype.kind in "OUT" else ()
+    found = {value for value in strings if isinstance(value, str) and value.strip().casefold() in words}
+    if not found:
         return np.zeros(values.shape, dtype=bool)
-    none = {word for word in set(values.tolist()) if isinstance(word, str) and word.strip().casefold() in NO_VALUE}
-    return np.array([value in none for value in values.tolist()], dtype=bool)
+    return np.array([value in found for value in values.tolist()], dtype=bool)
 
 
 def _blocks(
-    source: Source,
-    columns: Sequence[str],
-    weights: str | None,
-    complete: AnyArray | None,
-    refuse: tuple[AnyArray, AnyArray] | None,
+    source: Source, wanted: Wanted, complete: AnyArray | None, refuse: tuple[AnyArray, AnyArray] | None
 ) -> Iterator[tuple[list[FloatArray], FloatArray | None]]:
     """Yield the columns of all rows, and weights; those of rows with a gap are 0 where ``complete`` is to say so."""
-    row = 0
-    names = [*columns, *([] if weights is None else [weights])]
+    row, names = 0, wanted.numbers
     for piece in source.pieces(names):
         values = [numbers(piece[name]) for name in names]
-        points, mass = values[: len(columns)], None if weights is None else values[-1]
+        points, mass = (values, None) if wanted.weights is None else (values[:-1], values[-1])
         finite = (refuse is None and complete is None) or all(np.isfinite(column).all() for column in values)
         if not finite:
             kept = np.isfinite(values)
@@ -270,52 +272,24 @@ def _blocks(
         row += len(piece)
 
 
-def _without_gaps(packed: Any, left: AnyArray) -> Any:
-    """Return the groups that have a complete row; rows of weight 0 go when they are packed."""
-    points, weights, offsets = packed
-    if not left.any():
-        raise InvalidMeasureError("every row lacks a number; no measure is left.")
-    rows = np.repeat(left, np.diff(offsets))
-    return points[rows], weights[rows], np.concatenate([[0], np.cumsum(np.diff(offsets)[left])])
-
-
 def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
     """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
     if column.implementation.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
-        strings, empty = _strings(column.to_native())
-        names = np.array([*strings.names, None], dtype=object)
-        return strings if coded and not empty.any() else names[strings.numbers], empty
+        encoded = column.to_native().combine_chunks()
+        encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
+        names = [name or "" for name in encoded.dictionary.to_pylist()]  # each different string is looked at once
+        numbers = encoded.indices.fill_null(len(names)).to_numpy()
+        empty = np.array([*(not name.strip() for name in names), True])[numbers]
+        known = coded and not empty.any()
+        return Coded(names, numbers) if known else np.array([*names, None], dtype=object)[numbers], empty
     values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
 
 
-def _strings(column: Any) -> tuple[Coded, AnyArray]:
-    """Return a column of Arrow: each different string is made and looked at once; the number of none is last."""
-    encoded = column.combine_chunks()
-    if not hasattr(encoded, "dictionary"):
-        encoded = encoded.dictionary_encode()
-    names = [name or "" for name in encoded.dictionary.to_pylist()]
-    numbers = encoded.indices.fill_null(len(names)).to_numpy()
-    empty = np.array([*(not name.strip() for name in names), True])
-    return Coded(names, numbers), empty[numbers]
-
-
-def empty_cells(values: AnyArray, gaps: AnyArray) -> AnyArray:
-    """Return where there is no value: a gap, not a number, or a string without a letter."""
-    if values.dtype.kind == "f":
-        return np.asarray(gaps | np.isnan(values))
-    if values.dtype.kind in "OUT":
-        blank = {value for value in set(values.tolist()) if isinstance(value, str) and not value.strip()}
-        if blank:
-            return np.asarray(gaps | np.array([value in blank for value in values.tolist()], dtype=bool))
-    return gaps
-
-
 def require_column(schema: Mapping[str, Any], name: str) -> None:
     """Refuse a name that is none of the columns'; guess at the one that was meant."""
-    if name in schema:
-        return
-    raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(schema)}.{guess(name, schema)}")
+    if name not in schema:
+        raise InvalidMeasureError(f"there is no column {name!r}; the table has {listed(schema)}.{guess(name, schema)}")
 
 
 def listed(schema: Mapping[str, Any]) -> str:
@@ -337,3 +311,32 @@ def require_numbers(schema: Mapping[str, Any], name: str) -> None:
         raise InvalidMeasureError(
             f"the column {name!r} has type {kind}; coordinates and weights must be numbers. Convert or encode it first."
         )
+
+
+def to_frame(packed: Packed, columns: Sequence[str] | None, by: str, library: str) -> Any:
+    """Return the long table of a data-frame library."""
+    backend: Any = choice(library, "library", ("pandas", "polars", "pyarrow"))
+    try:
+        __import__(library)
+    except ImportError:
+        raise MissingDependencyError(
+            f"`library` is {library!r}, which is not installed: pip install {library}"
+        ) from None
+    return nw.from_dict(long_columns(packed, columns, by), backend=backend).to_native()
+
+
+def long_columns(packed: Packed, columns: Sequence[str] | None, by: str) -> dict[str, AnyArray]:
+    """Return the columns of the long table by their names: measure, coordinates, weight."""
+    dim = packed.points.shape[1]
+    grid = packed.support is not None and packed.support.shape is not None
+    names = list(columns or (("row", "column") if grid else (f"x{i}" for i in range(dim))))
+    if len(names) != dim:
+        raise InvalidParameterError(f"`columns` must name the {dim} coordinates; got {len(names)} names.")
+    keys = np.arange(len(packed)) if packed.keys is None else packed.keys
+    pairs = [(by, keys[ragged.owners(packed.offsets)]), *zip(names, packed.points.T, strict=True)]
+    pairs.append(("weight", packed.weights))
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidParameterError(
+            f"two columns would have one name: {', '.join(name for name, _ in pairs)}. Rename a column."
+        )
+    return dict(pairs)

@@ -14,9 +14,6 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError
 
-#: Rows that are read at a time.
-PIECE = 1 << 16
-
 
 class Coded(NamedTuple):
     """A column of strings: different ones in any order, used or not, and which one each row has."""
@@ -40,7 +37,10 @@ class Numbering:
     def codes(self, values: AnyArray | Coded) -> IndexArray:
         """Return the number of the group of each row, with new numbers for new groups."""
         if isinstance(values, Coded):
-            used = _by_first_row(values.numbers, len(values.names))
+            first = np.full(len(values.names), -1)
+            first[values.numbers[::-1]] = np.arange(len(values.numbers))[::-1]  # the last assignment counts
+            used = np.flatnonzero(first >= 0)
+            used = used[np.argsort(first[used])]  # in the order of their first rows
             codes = np.empty(len(values.names), dtype=np.int64)
             codes[used] = self._objects([values.names[i] for i in used.tolist()])
             return np.asarray(codes[values.numbers])
@@ -86,14 +86,6 @@ class Numbering:
             dtype = np.result_type(*self._dtypes)
             return np.array(names, dtype=np.int64).view(dtype) if dtype.kind in "mM" else np.array(names, dtype=dtype)
         return np.array(names)
-
-
-def _by_first_row(numbers: IndexArray, size: int) -> IndexArray:
-    """Return which of the numbers 0 ... size - 1 occur, in the order of their first rows."""
-    first = np.full(size, -1)
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # the last assignment counts
-    used = np.flatnonzero(first >= 0)
-    return np.asarray(used[np.argsort(first[used])])
 
 
 def gather(

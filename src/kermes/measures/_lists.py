@@ -11,22 +11,21 @@ import numpy as np
 from .._checks import needed
 from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError
-from ._frame import Source
+from ._frame import Source, Wanted
 
 
-def without_lists(source: Source, columns: Sequence[str], weights: str | None) -> tuple[Source, list[str]]:
-    """Return the table with a row for each point, and the names of its coordinates; others pass as they are."""
-    used = [*columns, *([] if weights is None else [weights])]
-    lists = [name for name in used if _is_list(source, name)]
+def without_lists(source: Source, wanted: Wanted) -> tuple[Source, Wanted]:
+    """Return the table with a row for each point, and what its columns are; others pass as they are."""
+    lists = [name for name in wanted.numbers if _is_list(source, name)]
     if not lists:
-        return source, list(columns)
-    if len(lists) < len(used):
-        single = next(name for name in used if name not in lists)
+        return source, wanted
+    if len(lists) < len(wanted.numbers):
+        single = next(name for name in wanted.numbers if name not in lists)
         raise InvalidMeasureError(
             f"the column {lists[0]!r} holds lists and {single!r} single values; give all coordinates one form."
         )
     exploded = Exploded(source, lists)
-    return exploded, [inner for name in columns for inner in exploded.inner[name]]
+    return exploded, wanted._replace(columns=[inner for name in wanted.columns or () for inner in exploded.inner[name]])
 
 
 class Exploded:

@@ -13,6 +13,7 @@ from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
 from ._convert import as_measures
 from ._measure import Measure
+from ._packed import objects
 
 #: Name or number of a column.
 Key: TypeAlias = str | int
@@ -51,9 +52,7 @@ class Mixed:
         return (MixedSample(dict(zip(self.columns, values, strict=True))) for values in zip(*parts, strict=True))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
-        array = np.empty(len(self), dtype=object)
-        array[:] = list(self)
-        return array
+        return objects(self)
 
     def __repr__(self) -> str:
         return f"Mixed({len(self)} samples of {', '.join(self.columns)})"
@@ -70,25 +69,18 @@ def as_mixed(X: Any, wanted: Mapping[str, Want]) -> Mixed:
     """Return the ``wanted`` columns of a table, a mapping, an array (by number), or of samples read before."""
     if isinstance(X, Mixed):
         return X
-    if _holds_samples(X):
+    if isinstance(X, (np.ndarray, list, tuple)) and len(X) and isinstance(X[0], MixedSample):
         values = {label: [sample.values[label] for sample in X] for label in wanted}
-        return Mixed({label: _packed(column) for label, column in values.items()})
+        return Mixed({
+            label: as_measures(column) if isinstance(column[0], Measure) else np.stack(column)
+            for label, column in values.items()
+        })  # fmt: skip
     read = {label: _columns(X, label, want) for label, want in wanted.items()}
     lengths = {label: len(column) for label, column in read.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{label} has {n}" for label, n in lengths.items())
         raise InvalidMeasureError(f"the columns of `X` must have one row per sample; {listed}.")
     return Mixed(read)
-
-
-def _holds_samples(X: Any) -> bool:
-    if not isinstance(X, (np.ndarray, list, tuple)) or not len(X):
-        return False
-    return isinstance(X[0], MixedSample)
-
-
-def _packed(values: list[Any]) -> Measures | FloatArray:
-    return as_measures(values) if isinstance(values[0], Measure) else np.stack(values)
 
 
 def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:

@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import os
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -36,9 +37,13 @@ class Origin:
     size: int
     rows: IndexArray
 
-    def take(self, rows: IndexArray) -> Origin:
-        """Return the origin of some of the measures."""
-        return replace(self, rows=self.rows[rows])
+
+def objects(values: Iterable[Any]) -> AnyArray:
+    """Return an array of these objects: the form in which scikit-learn carries measures."""
+    listed = list(values)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
 
 
 def own_process() -> str | None:
@@ -153,10 +158,10 @@ class Packed:
             object.__setattr__(self, "origin", Origin(own, uuid.uuid4().hex, len(self), np.arange(len(self))))
         return self.origin
 
-    def with_origin(self, origin: Origin | None) -> Packed:
-        """Return the same measures under other names."""
+    def named(self, origin: Origin | None, rows: IndexArray) -> Packed:
+        """Return the same measures under the names of ``rows`` of an origin."""
         renamed = replace(self)
-        object.__setattr__(renamed, "origin", origin)
+        object.__setattr__(renamed, "origin", None if origin is None else replace(origin, rows=origin.rows[rows]))
         return renamed
 
     def is_sound(self) -> bool:

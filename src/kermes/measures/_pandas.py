@@ -19,6 +19,7 @@ from ..exceptions import InvalidMeasureError
 from ._collection import Measures
 from ._convert import as_measures
 from ._measure import Measure
+from ._packed import objects
 
 __all__ = ["MeasureArray", "MeasureDtype", "to_series"]
 
@@ -80,8 +81,7 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
             return cls.of(scalars)
         if isinstance(scalars, MeasureArray):
             return scalars.copy() if copy else scalars
-        entries = np.empty(len(scalars), dtype=object)
-        entries[:] = list(scalars)
+        entries = objects(scalars)
         rows = np.full(len(entries), -1)
         present = np.flatnonzero([not _is_missing(entry) for entry in entries])
         if not len(present):
@@ -192,9 +192,7 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
             )
         if copy is False:
             raise ValueError("a column of measures has no array form without a copy")
-        array = np.empty(len(self), dtype=object)
-        array[:] = list(self)
-        return array
+        return objects(self)
 
     def _formatter(self, boxed: bool = False) -> Any:
         return repr
