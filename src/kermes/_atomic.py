@@ -19,7 +19,9 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = _temporary(Path(path))
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp allows the owner only
+        mask = os.umask(0)  # can be read only by setting it
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # mkstemp allows the owner only
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -44,10 +46,3 @@ def _temporary(target: Path) -> Path:
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     return Path(name)
-
-
-def _umask() -> int:
-    """Return the mask of new files, which can be read only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

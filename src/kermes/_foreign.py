@@ -81,10 +81,7 @@ def is_compressed(path: str | PathLike[str]) -> bool:
 def open_limited(path: str | PathLike[str]) -> BufferedReader:
     """Open a file for reading, expanded if its name says so, within the limits of what a file may expand to."""
     require_file(path)
-    if not is_compressed(path):
-        return open(path, "rb")
-    ending = next(ending for ending in COMPRESSED if os.fspath(path).lower().endswith(ending))
-    return BufferedReader(_Limited(path, ending.removeprefix(".")), CHUNK)
+    return BufferedReader(_Limited(path), CHUNK) if is_compressed(path) else open(path, "rb")
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -108,10 +105,11 @@ def read_stream(file: Any) -> bytes:
 class _Limited(RawIOBase):
     """The expanded content of a file; reading ends in an error that names the file."""
 
-    def __init__(self, path: str | PathLike[str], kind: str) -> None:
-        self._path, self._kind, self._size = path, COMPRESSED[f".{kind}"][0], 0
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path, self._size = path, 0
+        self._kind, opened = next(how for end, how in COMPRESSED.items() if os.fspath(path).lower().endswith(end))
         with decoding(path, self._kind):
-            self._file = COMPRESSED[f".{kind}"][1](path)
+            self._file = opened(path)
 
     def readable(self) -> bool:
         return True

@@ -52,12 +52,12 @@ class Frozen:
 
 
 class FrozenArray:
-    """An array as a field of a frozen value: read-only, compared and hashed by content.
+    """An array as a field of a frozen value: read-only, compared and hashed by the ``digest`` of its content.
 
     ``name`` is what the error about numbers that are not finite calls it.
     """
 
-    __slots__ = ("_digest", "values")
+    __slots__ = ("digest", "values")
 
     def __init__(self, values: ArrayLike, name: str = "values") -> None:
         array = np.array(values, dtype=np.float64)
@@ -65,12 +65,7 @@ class FrozenArray:
             raise InvalidParameterError(f"`{name}` must hold finite numbers.")
         array.flags.writeable = False
         self.values = array
-        self._digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
-
-    @property
-    def digest(self) -> str:
-        """Name of the content, equal in all processes."""
-        return self._digest
+        self.digest = hashlib.blake2b(array.tobytes(), digest_size=16).hexdigest()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -79,10 +74,10 @@ class FrozenArray:
         return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FrozenArray) and self._digest == other._digest
+        return isinstance(other, FrozenArray) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self._digest)
+        return hash(self.digest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenArray, (self.values,)

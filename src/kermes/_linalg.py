@@ -59,16 +59,9 @@ def few_threads(n: int, small: int = SMALL) -> AbstractContextManager[Any]:
     return ONE_THREAD if n <= small else nullcontext()
 
 
-def controller() -> Any:
-    """Return what sets the threads of BLAS and OpenMP.
-
-    Looking for the loaded libraries takes 5 to 20 ms, so it is done again only if a module was imported since.
-    """
-    return _controller(len(sys.modules))
-
-
 @lru_cache(maxsize=1)
 def _controller(n_modules: int) -> Any:
+    """Return what sets the threads of BLAS and OpenMP, found anew (5 to 20 ms) only if a module was imported since."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -90,7 +83,7 @@ class OneThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = controller().limit(limits=1)
+                self._limits = _controller(len(sys.modules)).limit(limits=1)
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:

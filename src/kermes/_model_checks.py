@@ -7,7 +7,7 @@ objects hold is checked on the objects themselves: a description may reach the s
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -19,18 +19,14 @@ CLOSED = (type, ModuleType, FunctionType, BuiltinFunctionType, str, bytes, int, 
 MOST_PARTS = 10_000_000
 
 
-def check_description(schema: Any) -> None:
+def check_description(node: Any, known: dict[Any, int]) -> int:
     """Refuse, in the time of reading it, a description whose parts multiply, or that holds what no model has.
 
     skops looks at a part as often as it is named: lists that name one list twice, forty deep, would take for ever.
+    Return how many parts a node stands for; ``known`` has those of the numbered ones, 0 while they are open.
     """
-    _weight(schema, {})
-
-
-def _weight(node: Any, known: dict[Any, int]) -> int:
-    """Return how many parts a node stands for; ``known`` has those of the numbered ones, 0 while they are open."""
     if isinstance(node, list):
-        return sum(_weight(item, known) for item in node)
+        return sum(check_description(item, known) for item in node)
     if not isinstance(node, dict):
         return 0
     number, loader = node.get("__id__"), node.get("__loader__")
@@ -44,7 +40,7 @@ def _weight(node: Any, known: dict[Any, int]) -> int:
     again = known.get(number) if number else None
     if number and again is None:
         known[number] = 0
-    weight = 1 + sum(_weight(item, known) for item in node.values())
+    weight = 1 + sum(check_description(item, known) for item in node.values())
     if weight > MOST_PARTS:
         raise ValueError(f"it stands for more than {MOST_PARTS:,} parts")
     if again is not None and again != weight:
@@ -67,18 +63,13 @@ def _parts(model: Any) -> Iterator[Any]:
         yield part
         if isinstance(part, CLOSED) or type(part).__module__.startswith("kermes.engine"):
             continue
-        for item in _held(part):
+        held = gc.get_referents(part)
+        if isinstance(part, np.ndarray) and part.dtype.hasobject:  # also those under a mask
+            held += part.view(np.ndarray).ravel().tolist()
+        for item in held:
             if item is not type(part) and id(item) not in seen:
                 seen[id(item)] = item
                 waiting.append(item)
-
-
-def _held(part: Any) -> list[Any]:
-    """Return what an object refers to; of an array of objects also those under a mask."""
-    held: list[Any] = gc.get_referents(part)
-    if isinstance(part, np.ndarray) and part.dtype.hasobject:
-        held += part.view(np.ndarray).ravel().tolist()
-    return held
 
 
 def _fault(part: Any) -> str | None:
@@ -96,22 +87,21 @@ def _fault(part: Any) -> str | None:
     if isinstance(part, type) and part.__module__.split(".")[0] in ("kermes", "sklearn"):
         return f"holds the class {part.__module__}.{part.__qualname__} itself, which nothing of it may call"
     if isinstance(part, Engine):
-        if getattr(part, "store", None) is not None:
-            return "has an engine with a store, a path of its own choice. Remove it"
-        return None
+        has_store = getattr(part, "store", None) is not None
+        return "has an engine with a store, a path of its own choice. Remove it" if has_store else None
     if isinstance(part, _VectorizerMixin) and getattr(part, "input", None) != "content":
         return f"has a {type(part).__name__} that opens the files its data name"
     if isinstance(part, BaseEstimator) and getattr(part, "memory", None) is not None:
         return "has a cache, a folder of its own choice. Set memory=None"
     if sparse.issparse(part) and type(part) is not sparse.csr_matrix:
         return f"holds a {type(part).__name__}, which is not on the list of what models hold"
-    checks = {
+    checks: dict[type, Callable[[Any], bool]] = {
         Packed: _is_collection,
-        Measures: _is_view,
-        Measure: _is_row,
+        Measures: lambda X: X._rows is None or _within(X._rows, len(X._root)),
+        Measure: lambda measure: _within([measure._row], len(measure._root)),
         BaseLibSVM: _is_machine,
         _ProjectedQuantiles: _has_levels,
-        sparse.csr_matrix: _is_sparse,
+        sparse.csr_matrix: lambda matrix: matrix.check_format(full_check=True) is None,  # or an error
     }
     for kind, sound in checks.items():
         if isinstance(part, kind):
@@ -131,19 +121,6 @@ def _is_collection(packed: Any) -> bool:
     arrays = (packed.points, packed.weights, packed.offsets, packed.support, packed.atoms, packed.keys)
     in_order = packed.points.flags.c_contiguous and packed.is_sound()
     return in_order and len(pack(*arrays).weights) == len(packed.weights)
-
-
-def _is_view(X: Any) -> bool:
-    return X._rows is None or _within(X._rows, len(X._root))
-
-
-def _is_row(measure: Any) -> bool:
-    return _within(np.array([measure._row]), len(measure._root))
-
-
-def _is_sparse(matrix: Any) -> bool:
-    matrix.check_format(full_check=True)
-    return True
 
 
 def _has_levels(features: Any) -> bool:

@@ -97,9 +97,15 @@ def write(model: Any, path: str | os.PathLike[str], notes: dict[str, Any]) -> No
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(members.pop(SCHEMA))
     renamed = _rename(schema, stable_name)
-    strangers = [name for name in found if name not in renamed and not is_listed(name)]
-    if strangers:
-        raise InvalidParameterError(_refusal(strangers[0]))
+    for name in (kind for kind in found if kind not in renamed and not is_listed(kind)):
+        why = (
+            "a compiled or internal part of scikit-learn that is not on the list of what model files hold; trees and "
+            "forests, for one, are not supported. Use another learner, or skops itself."
+            if name.startswith("sklearn.")
+            else "which a model file must not hold. Only parts of kermes, scikit-learn and NumPy are saved, no "
+            "functions or classes of your own."
+        )
+        raise InvalidParameterError(f"`model` holds {name}, {why}")
     wrong = fault(model)
     if wrong is not None:
         raise InvalidParameterError(f"`model` {wrong}.")
@@ -114,15 +120,14 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     members = read_zip(path, "a model file written by kermes.save")
     with decoding(path, "a model file written by kermes.save"):
         schema = json.loads(members.pop(SCHEMA))
-        check_description(schema)
+        check_description(schema, {})
         check_arrays(path, members)
         renamed = _rename(schema, current_name).values()
         data = _packed(schema, members, zipfile.ZIP_STORED)
         found = skops.get_untrusted_types(data=data)
-    strangers = [name for name in found if name not in renamed and not is_listed(name)]
-    if strangers:
+    for stranger in (kind for kind in found if kind not in renamed and not is_listed(kind)):
         raise InvalidFileError(
-            f"{name!r} holds {strangers[0]}, which is not a part of a model; the file is refused and nothing of it "
+            f"{name!r} holds {stranger}, which is not a part of a model; the file is refused and nothing of it "
             "was run. Models are made of kermes, scikit-learn and NumPy only."
         )
     try:
@@ -149,18 +154,6 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
 def require() -> Any:
     """Return skops, or raise the error of a missing one: now, before the work whose result is to be saved."""
     return needed("skops.io", "persist", "Saving and loading models")
-
-
-def _refusal(name: str) -> str:
-    if name.startswith("sklearn."):
-        return (
-            f"`model` holds {name}, a compiled or internal part of scikit-learn that is not on the list of what model "
-            "files hold; trees and forests, for one, are not supported. Use another learner, or skops itself."
-        )
-    return (
-        f"`model` holds {name}, which a model file must not hold. Only parts of kermes, scikit-learn and NumPy are "
-        "saved, no functions or classes of your own."
-    )
 
 
 def _packed(schema: Any, members: dict[str, bytes], compression: int) -> bytes:

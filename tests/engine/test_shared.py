@@ -36,7 +36,7 @@ from kermes import (
 )
 from kermes.divergences import Family, Tile
 from kermes.engine import _shared
-from kermes.engine._identity import describe
+from kermes.engine._manifest import describe
 from kermes.exceptions import StoreError
 from kermes.measures._packed import Origin
 
@@ -287,7 +287,7 @@ FAMILY = ExponentialFamily(Family(statistic, -1.0, 1.0))
 
 SAID = """
 import own
-from kermes.engine._identity import describe
+from kermes.engine._manifest import describe
 print([describe(divergence) for divergence in (own.FAMILY, own.Own(), own.Derived())])
 """
 

@@ -2,7 +2,7 @@
 
 The way of a pair::
 
-    pairwise           checks the arguments, and turns d**power into distances (_scale)
+    pairwise           checks the arguments, and turns d**power into distances (Scale of _job)
     Engine.evaluate    finds the keeper, and asks what it lacks; _estimate says what that takes, before it starts
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
       ledger           which pairs are missing, as blocks; a store has marks for that

@@ -16,7 +16,7 @@ from .._checks import needed
 from .._linalg import ONE_THREAD
 from ..divergences import Tile
 from ..exceptions import InvalidParameterError, KermesError, StoreError
-from ._job import Job
+from ._job import Job, Put
 from ._store import StoreKeeper
 from ._tiling import Batch, Block
 
@@ -40,12 +40,7 @@ def check_client(executor: Any) -> None:
 
 
 def run(
-    client: Any,
-    job: Job,
-    batches: Iterable[Batch],
-    put: Callable[[Block, Tile], None],
-    store: StoreKeeper | None,
-    advance: Callable[[int], None],
+    client: Any, job: Job, batches: Iterable[Batch], put: Put, store: StoreKeeper | None, advance: Callable[[int], None]
 ) -> None:
     """Evaluate the batches on the workers of ``client``, who write them to the store if there is one.
 
@@ -82,13 +77,7 @@ def run(
     raise (KermesError if store is None else StoreError)(f"the cluster stopped working ({lost!r}). {kept}") from lost
 
 
-def _attempt(
-    client: Any,
-    data: Data,
-    waiting: dict[int, Batch],
-    put: Callable[[Block, Tile], None],
-    advance: Callable[[int], None],
-) -> None:
+def _attempt(client: Any, data: Data, waiting: dict[int, Batch], put: Put, advance: Callable[[int], None]) -> None:
     """Evaluate batches and take them off the list; those stay on it whose data were lost with the last worker."""
     import distributed
 
@@ -149,20 +138,14 @@ def _warm_up(client: Any, data: Any, batch: Batch) -> None:
     small = Batch(Block(rows[:2], cols[:2], triangle), (2, 2))
     machines = {machine: address for address, machine in client.run(platform.node).items()}
     client.gather([
-        client.submit(_compile, data, small, workers=[one], allow_other_workers=True, pure=False)
+        client.submit(_evaluate, data, small, False, workers=[one], allow_other_workers=True, pure=False)
         for one in machines.values()
     ])  # fmt: skip
 
 
-def _compile(data: Data, batch: Batch) -> None:
-    job, _ = data
-    with ONE_THREAD:
-        job.evaluate(batch)
-
-
-def _evaluate(data: Data, batch: Batch) -> Tile | None:
-    """Evaluate one batch in a worker; write it to the store if there is one, else return it."""
-    job, store = data
+def _evaluate(data: Data, batch: Batch, keep: bool = True) -> Tile | None:
+    """Evaluate one batch in a worker; write it to the store if there is one and it is to be kept, else return it."""
+    job, store = data if keep else (data[0], None)
     if store is not None and store.done(batch.block):  # by a worker that was lost before it could report
         return None
     with ONE_THREAD:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -23,7 +22,7 @@ from ..measures import Measures, as_measures
 from . import _dask, _executors, _ledger, _tiling
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info, warn_unconverged
-from ._job import Job, check, require_divergence
+from ._job import Job, Put, check, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
@@ -190,7 +189,10 @@ class Engine:
                 return *keeper.read(left, right), 0
             missing = _ledger.missing(keeper.pending, left, right, symmetric)
             if missing.blocks:
-                A, B = _measures(missing, X, Y, left, right, symmetric)
+                if symmetric:
+                    A = B = _at(X, np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]), missing.left)
+                else:
+                    A, B = _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
 
                 def put(block: Block, tile: Tile) -> None:
                     keeper.put(missing.left[block.rows], missing.right[block.cols], tile)
@@ -263,13 +265,7 @@ class Engine:
             announce(found, type(divergence).__name__, time_limit, memory_limit)
 
     def _run_passes(
-        self,
-        divergence: Divergence,
-        A: Measures,
-        B: Measures,
-        blocks: list[Block],
-        put: Callable[[Block, Tile], None],
-        cores: int,
+        self, divergence: Divergence, A: Measures, B: Measures, blocks: list[Block], put: Put, cores: int
     ) -> None:
         """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added."""
         self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
@@ -293,14 +289,7 @@ class Engine:
         for batch in batches:
             put(batch.block, sums[id(batch.block)])
 
-    def _run(
-        self,
-        job: Job,
-        batches: list[Batch],
-        put: Callable[[Block, Tile], None],
-        cores: int,
-        store: StoreKeeper | None = None,
-    ) -> None:
+    def _run(self, job: Job, batches: list[Batch], put: Put, cores: int, store: StoreKeeper | None = None) -> None:
         """Compute the batches and keep them."""
         n_pairs = sum(batch.n_pairs for batch in batches)
         with Progress(n_pairs, self.progress, type(job.divergence).__name__) as progress:
@@ -344,16 +333,6 @@ def as_engine(engine: Any, default: Engine = DEFAULT) -> Engine:
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
     return engine or default
-
-
-def _measures(
-    missing: _ledger.Missing, X: Measures, Y: Measures, left: IndexArray, right: IndexArray, symmetric: bool
-) -> tuple[Measures, Measures]:
-    """Return the measures in the slots that lack pairs; ``left`` and ``right`` are the slots of X and Y."""
-    if symmetric:
-        A = _at(X, np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]), missing.left)
-        return A, A
-    return _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
 
 
 def _at(X: Measures, rows: IndexArray, slots: IndexArray, wanted: IndexArray) -> Measures:

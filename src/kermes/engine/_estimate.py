@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,8 +22,6 @@ from ..measures._thinning import draw_at_random
 from ._job import Job
 from ._memory import available_memory
 from ._tiling import Batch, Block
-
-__all__ = ["Estimate", "estimate"]
 
 #: Elementary operations of a second, by which :meth:`Route.work` says how long a pair takes, roughly.
 RATE = 1.5e9
@@ -63,13 +62,11 @@ class Estimate:
 
 
 class _Trial(NamedTuple):
-    """A sample of the measures: its route and atoms, the seconds and bytes to prepare it, what all its pairs take."""
+    """A sample of the measures: its route and atoms, the seconds to prepare it, what all its pairs take."""
 
     route: Route
-
     atoms: float
     once: float
-    bytes: float
     seconds: float
     work: float
 
@@ -88,13 +85,21 @@ def estimate(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, thr
     small = n_atoms <= WHOLE and max(X.sizes.max(), Y.sizes.max()) <= atoms
     route, choice, tables = _whole_route(divergence, X, Y) if small else (None, 0.0, 0.0)
 
-    def trial(k: int, trace: bool = False) -> _Trial:
+    def sample(k: int) -> tuple[Measures, Measures]:
         sides = [_thinned(Z[np.sort(order[:k])], atoms) for Z, order in zip((X, Y), orders, strict=False)]
-        found = _try(divergence, sides[0], sides[-1], same, trace, route)
+        return sides[0], sides[-1]
+
+    def trial(k: int) -> _Trial:
+        sides = sample(k)
+        found = _try(divergence, *sides, route)
         if found.once + found.seconds < ENOUGH:
             return found
-        again = _try(divergence, sides[0], sides[-1], same, trace, route)  # something else may have been compiled
+        again = _try(divergence, *sides, route)  # something else may have been compiled
         return min(found, again, key=lambda found: found.once + found.seconds)
+
+    def traced(k: int) -> float:
+        sides = sample(k)
+        return _peak(lambda: Job.prepare(divergence, *sides, route=route))
 
     trial(2)  # compiles
     first = last = trial(2)
@@ -102,10 +107,9 @@ def estimate(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, thr
     while last.once + last.seconds < ENOUGH and k < min(MOST, max(map(len, orders))):
         k = min(2 * k, max(map(len, orders)))
         last = trial(k)
-    traced = [trial(2, trace=True).bytes, trial(k, trace=True).bytes]
     passes = 1 if type(divergence).passes is Divergence.passes else len(divergence.passes(X, Y))
     seconds = choice + _extrapolated(first.atoms, first.once, last.atoms, last.once, n_atoms)
-    prepared = tables + _extrapolated(first.atoms, traced[0], last.atoms, traced[1], n_atoms) / passes
+    prepared = tables + _extrapolated(first.atoms, traced(2), last.atoms, traced(k), n_atoms) / passes
     at_work = divergence.pair_bytes(X, Y) * min(threads, max(1, n_pairs))
     results = 2 * (17 if divergence.estimates_error else 9) * len(X) * len(Y)
     work = last.route.work(X, Y) * n_pairs
@@ -164,37 +168,33 @@ def may_be_long(divergence: Divergence, X: Measures, Y: Measures, n_pairs: int, 
 
 def _whole_route(divergence: Divergence, X: Measures, Y: Measures) -> tuple[Route, float, float]:
     """Return the route of all pairs, and the seconds and bytes that it takes to find it."""
-    tracemalloc.start()
-    try:
-        divergence.route(X, Y)  # compiles
-        traced = float(tracemalloc.get_traced_memory()[1])
-    finally:
-        tracemalloc.stop()
+    traced = _peak(lambda: divergence.route(X, Y))  # compiles
     started = time.thread_time()
     route = divergence.route(X, Y)
     return route, time.thread_time() - started, traced
 
 
-def _try(
-    divergence: Divergence, A: Measures, B: Measures, same: bool, trace: bool, route: Route | None = None
-) -> _Trial:
-    """Prepare a sample and evaluate its pairs, in this thread, whose time is counted; with ``trace`` its memory."""
-    n_atoms = float(A.sizes.sum() + (0 if same else B.sizes.sum()))
-    if trace:
-        tracemalloc.start()
-        try:
-            job = Job.prepare(divergence, A, A if same else B, route=route)
-            return _Trial(job.route, n_atoms, 0.0, float(tracemalloc.get_traced_memory()[1]), 0.0, 0.0)
-        finally:
-            tracemalloc.stop()
+def _peak(work: Callable[[], object]) -> float:
+    """Return the bytes that some work takes at most."""
+    tracemalloc.start()
+    try:
+        work()
+        return float(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+
+
+def _try(divergence: Divergence, A: Measures, B: Measures, route: Route | None) -> _Trial:
+    """Prepare a sample and evaluate its pairs, in this thread, whose time is counted."""
+    n_atoms = float(A.sizes.sum() + (0 if B is A else B.sizes.sum()))
     started = time.thread_time()
-    job = Job.prepare(divergence, A, A if same else B, route=route)
+    job = Job.prepare(divergence, A, B, route=route)
     prepared = time.thread_time()
-    block = Block(np.arange(len(A)), np.arange(len(B)), same)
+    block = Block(np.arange(len(A)), np.arange(len(B)), B is A)
     with ONE_THREAD:
         job.evaluate(Batch(block, job.tile_shape(len(A), len(B), None)))
     seconds = time.thread_time() - prepared
-    return _Trial(job.route, n_atoms, prepared - started, 0.0, seconds, job.work * max(1, block.n_pairs))
+    return _Trial(job.route, n_atoms, prepared - started, seconds, job.work * max(1, block.n_pairs))
 
 
 def _atoms_to_try(divergence: Divergence, X: Measures, Y: Measures, orders: list[IndexArray]) -> int:

@@ -1,10 +1,13 @@
-"""The work itself: the only caller of a divergence. It checks, prepares and evaluates in any thread or process."""
+"""The work itself: the only caller of a divergence. It checks, prepares and evaluates in any thread or process.
+
+``Scale`` turns the values of tiles, d**power, into distances or their squares.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +19,52 @@ from ..divergences._base import require_same_dim
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from . import _tiling
-from ._scale import Scale
 
 #: What counts as rounding of negative values, relative to the largest of a tile; routes add to it.
 ROUNDING = 1e-9
 #: By how much of itself a divergence of one's own may change when a pair is turned round: iterations may end anywhere.
 ASYMMETRY = 1e-2
 
+#: Keeps the pairs of a block.
+Put = Callable[[_tiling.Block, Tile], None]
 #: Values, status and errors of a tile, as :class:`~kermes.divergences.Tile` has them.
 _Parts = tuple[FloatArray, StatusArray, FloatArray | None]
+
+
+class Scale(NamedTuple):
+    """What has to be known of a divergence: its power, whether values below 0 are meant, its name."""
+
+    power: float
+    signed: bool
+    name: str
+
+    @classmethod
+    def of(cls, divergence: Divergence) -> Scale:
+        """Return the scale of a divergence."""
+        return cls(float(divergence.power), bool(divergence.signed), repr(divergence))
+
+    def distances(
+        self,
+        values: FloatArray,
+        squared: bool,
+        rows: IndexArray | None = None,
+        cols: IndexArray | None = None,
+    ) -> FloatArray:
+        """Return d, or d**2, in place of d**power; ``rows`` and ``cols`` say which measures the values are of."""
+        exponent = (2.0 if squared else 1.0) / self.power
+        if not self.signed:
+            np.maximum(values, 0.0, out=values)  # rounding
+        elif exponent != 1.0 and values.size and values.min() < 0:
+            i, j = np.argwhere(values < 0)[0]
+            x, y = (i if rows is None else rows[i]), (j if cols is None else cols[j])
+            as_it_is = f"; squared={self.power == 2.0} returns it as it is" if self.power in (1.0, 2.0) else ""
+            raise NumericalError(
+                f"{self.name} is negative, {values[i, j]:.3g}, for `X[{x}]` and `Y[{y}]`, which no distance is. Use "
+                f"another value or parameter of the divergence{as_it_is}."
+            )
+        if exponent != 1.0:
+            values **= exponent  # for 0.5 and 2 the square root and the square, correctly rounded
+        return values
 
 
 def require_divergence(divergence: Any) -> Divergence:

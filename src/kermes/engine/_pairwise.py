@@ -12,8 +12,7 @@ from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._engine import Engine, as_engine
 from ._info import Info
-from ._job import require_divergence
-from ._scale import Scale
+from ._job import Scale, require_divergence
 from ._shared import publish
 from ._stored import StoredDistances
 

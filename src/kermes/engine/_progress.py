@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import Any
 
 PATIENCE = 1.0  # seconds
@@ -19,11 +18,8 @@ class Progress:
     def __init__(
         self, total: int, show: bool | str, title: str, unit: str = "pairs", patience: float = PATIENCE
     ) -> None:
-        self._total = total
-        self._show = show
-        self._title = title
-        self._unit = unit
-        self._patience = patience
+        self._total, self._title, self._unit = total, title, unit
+        self._show, self._patience = show, patience
         self._done = 0
         self._started = time.perf_counter()
         self._bar: Any = None
@@ -33,9 +29,7 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

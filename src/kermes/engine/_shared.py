@@ -30,7 +30,7 @@ from ..divergences import Divergence, Tile
 from ..exceptions import StoreError
 from ..measures import Measures
 from ..measures._packed import Origin, own_process
-from ._identity import describe
+from ._manifest import describe
 from ._memory import MemoryKeeper
 
 try:
@@ -52,27 +52,22 @@ def shared_keeper(divergence: Divergence, X: Measures, n_rows: int, limit: int) 
     ``n_rows`` of its measures take part; files of over ``limit`` bytes, or such that would fill the disk, are not made.
     A process that has the collection itself reads what others have computed, and leaves it to them to begin.
     """
-    origin = X._root.origin
-    if origin is None:
-        return None
-    in_child = multiprocessing.parent_process() is not None
-    if not in_child and not _session(origin.process).exists():
+    origin, in_child = X._root.origin, multiprocessing.parent_process() is not None
+    if origin is None or not (in_child or _session(origin.process).exists()):
         return None
     folder = _folder(divergence, origin)
-    if folder is None:
-        return None
-    exists = folder.exists()
-    if not exists and not (in_child and _alive(origin.process)):
+    exists = folder is not None and folder.exists()
+    if folder is None or not (exists or (in_child and _alive(origin.process))):
         return None
     keeper = SharedKeeper(folder, origin, divergence.estimates_error)
     need = keeper.pair_bytes * n_rows * n_rows
     try:
-        room = exists or (need <= limit and 2 * need <= shutil.disk_usage(folder.parent.parent).free)
-        if room:
-            keeper.make()
+        if not exists and (need > limit or 2 * need > shutil.disk_usage(folder.parent.parent).free):
+            return None
+        keeper.make()
     except OSError:  # there is no folder for temporary files
         return None
-    return keeper if room else None
+    return keeper
 
 
 def publish(divergence: Divergence, X: Measures, tile: Tile) -> bool:

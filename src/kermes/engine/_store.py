@@ -40,8 +40,8 @@ from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError, NumericalError, StoreError, StoreWarning
 from ..measures import Measures
 from . import _manifest, _tiling
+from ._job import Scale
 from ._memory import kept
-from ._scale import Scale
 
 
 @dataclass(frozen=True)
