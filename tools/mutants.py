@@ -1,6 +1,6 @@
 """Mutation testing of core/, divergences/ and engine/: would the tests notice a wrong operator, number or condition?
 
-    python tools/mutants.py --sample 15 core/transport/certificate.py engine/_ledger.py
+    python tools/mutants.py --sample 15 core/transport/certificate.py engine/_tiling.py
 
 For each module it draws mutants (one changed operator, number or condition each), runs the tests that call the changed
 function with interpreted cores until one fails, and records the outcome in ``tests/mutants.json``: the same command

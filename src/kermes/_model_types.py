@@ -88,9 +88,7 @@ def stable_name(name: str) -> str | None:
     """Return the stable name of a type of kermes that is given by its module and name, None if it is not listed."""
     module, _, attribute = name.rpartition(".")
     thing = getattr(importlib.import_module(module), attribute, None)
-    return next(
-        (candidate for candidate in _candidates(name) if thing is not None and _listed(candidate) is thing), None
-    )
+    return next((known for known in _candidates(name) if thing is not None and _listed(known) is thing), None)
 
 
 def is_listed(name: str) -> bool:

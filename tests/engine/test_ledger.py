@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kermes.engine._ledger import cover, missing
+from kermes.engine._tiling import cover, missing
 
 slots = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(np.array)
 

@@ -5,7 +5,7 @@ The way of a pair::
     pairwise           checks the arguments, and turns d**power into distances (Scale of _job)
     Engine.evaluate    finds the keeper, and asks what it lacks; _estimate says what that takes, before it starts
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
-      ledger           which pairs are missing, as blocks; a store has marks for that
+      missing          which pairs are missing (_tiling), as blocks; a store has marks for that
       job              route of the divergence, both sides prepared once, checks of every tile
       tiling           blocks -> batches (computed by one worker, then kept) -> tiles
       executor         this thread, threads (_executors) or a cluster (_dask) evaluate batches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -17,11 +18,11 @@ from .._linalg import ONE_THREAD
 from .._quantities import as_bytes, as_seconds
 from .._typing import IndexArray
 from ..divergences import Divergence, Tile
-from ..exceptions import InvalidParameterError
+from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures, as_measures
-from . import _dask, _executors, _ledger, _tiling
+from . import _dask, _executors, _tiling
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
-from ._info import Info, warn_unconverged
+from ._info import Info
 from ._job import Job, Put, check, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
@@ -120,7 +121,13 @@ class Engine:
         find = self._remembered if self.store is None else self._stored
         values, status, error, n_evaluated = find(divergence, X, Y)
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
-        warn_unconverged(info, divergence)
+        if info.n_unconverged:
+            warnings.warn(
+                f"{info.n_unconverged} of {info.status.size} entries of {divergence!r} did not reach their tolerance; "
+                "their values are estimates. pairwise(..., return_info=True) says which.",
+                ConvergenceWarning,
+                stacklevel=3,  # the line that called `pairwise`
+            )
         return values, info
 
     def estimate(self, X: Any, Y: Any = None, *, divergence: Divergence) -> Estimate:
@@ -130,10 +137,8 @@ class Engine:
 
         Parameters
         ----------
-        X, Y : Measures, or anything ``as_measures`` takes
-            Y is X by default.
-        divergence : Divergence
-            Which distance.
+        X, Y, divergence
+            As in :func:`~kermes.pairwise`.
 
         Returns
         -------
@@ -187,7 +192,7 @@ class Engine:
             left, right = keeper.slots(X.rows, Y.rows)
             if keeper.complete():
                 return *keeper.read(left, right), 0
-            missing = _ledger.missing(keeper.pending, left, right, symmetric)
+            missing = _tiling.missing(keeper.pending, left, right, symmetric)
             if missing.blocks:
                 if symmetric:
                     A = B = _at(X, np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]), missing.left)

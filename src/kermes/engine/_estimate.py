@@ -18,7 +18,7 @@ from ..divergences import Divergence
 from ..divergences._base import Route
 from ..exceptions import InvalidParameterError, KermesError
 from ..measures import Measures
-from ..measures._thinning import draw_at_random
+from ..measures._thinning import thinned
 from ._job import Job
 from ._memory import available_memory
 from ._tiling import Batch, Block
@@ -210,7 +210,7 @@ def _atoms_to_try(divergence: Divergence, X: Measures, Y: Measures, orders: list
 
 def _thinned(X: Measures, atoms: int) -> Measures:
     """Return the measures with at most so many atoms each."""
-    return X if X.sizes.max() <= atoms else Measures(draw_at_random(X._packed, X.rows, atoms, 0))
+    return X if X.sizes.max() <= atoms else Measures(thinned(X._packed, X.rows, atoms, 0))
 
 
 def _extrapolated(x: float, y: float, x2: float, y2: float, at: float) -> float:

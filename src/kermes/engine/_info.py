@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._typing import FloatArray, StatusArray
 from ..core.status import UNCONVERGED
-from ..divergences import Divergence
-from ..exceptions import ConvergenceWarning
 from ._stored import StoredMatrix
 
 
@@ -42,14 +39,3 @@ class Info:
         if isinstance(self.status, StoredMatrix):
             return self.status.n_unconverged
         return int(np.count_nonzero(self.status == UNCONVERGED)) if self.status.any() else 0
-
-
-def warn_unconverged(info: Info, divergence: Divergence) -> None:
-    """Say how many entries did not reach their tolerance, at the line that called ``pairwise``."""
-    if info.n_unconverged:
-        warnings.warn(
-            f"{info.n_unconverged} of {info.status.size} entries of {divergence!r} did not reach their tolerance; "
-            "their values are estimates. pairwise(..., return_info=True) says which.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

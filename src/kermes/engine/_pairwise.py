@@ -87,9 +87,8 @@ def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> 
 
     Parameters
     ----------
-    X : Measures, or anything ``as_measures`` takes
-    divergence : Divergence
-        Which distance.
+    X, divergence
+        As in :func:`pairwise`.
     engine : Engine, optional
         How to compute it. What it remembers already is not computed again.
 

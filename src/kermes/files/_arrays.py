@@ -31,7 +31,10 @@ FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
 def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Measures]) -> Data:
     """Read saved measures, or a stack of images with labels."""
     arrays = _foreign.read_npz(path)
-    labels = _pick_labels(arrays, label, path)
+    if label is not None and label not in arrays:
+        raise InvalidFileError(f"{str(path)!r} has no array {label!r}; it holds {_shapes(arrays)}.")
+    wanted = LABELS if label is None else (label,)
+    labels = next((arrays[name] for name in wanted if name in arrays), None)
     if "kermes_format" in arrays:
         X, kind = Measures.load(path), "measures"
     else:
@@ -101,13 +104,6 @@ def _pick_images(arrays: dict[str, AnyArray], path: Path) -> AnyArray:
             "of them 'images'."
         )
     return found[0]
-
-
-def _pick_labels(arrays: dict[str, AnyArray], label: str | None, path: Path) -> AnyArray | None:
-    if label is not None and label not in arrays:
-        raise InvalidFileError(f"{str(path)!r} has no array {label!r}; it holds {_shapes(arrays)}.")
-    names = LABELS if label is None else (label,)
-    return next((arrays[name] for name in names if name in arrays), None)
 
 
 def _shapes(arrays: dict[str, AnyArray]) -> str:

@@ -38,7 +38,7 @@ def read(path: Path, columns: Sequence[str] | None, compensate: bool) -> Data:
     sizes, chosen, names = [], [], list(columns or ())
     for file in paths:
         flow = _open(file, only_text=True)
-        names = names or _default_names(flow)
+        names = names or [name for i, name in enumerate(_names(flow)) if i != flow.time_index]
         chosen.append(_channels(flow, names, file))
         sizes.append(flow.event_count)
         require_room(file, 8 * flow.event_count * flow.channel_count)
@@ -120,10 +120,6 @@ def _names(flow: Any) -> list[str]:
     """Return the names of the stains where they are given and distinct, otherwise of the detectors."""
     stains = [stain.strip() or name for stain, name in zip(flow.pns_labels, flow.pnn_labels, strict=True)]
     return stains if len(set(stains)) == len(stains) else list(flow.pnn_labels)
-
-
-def _default_names(flow: Any) -> list[str]:
-    return [name for i, name in enumerate(_names(flow)) if i != flow.time_index]
 
 
 def _channels(flow: Any, names: Sequence[str], path: Path) -> list[int]:

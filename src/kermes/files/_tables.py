@@ -34,16 +34,18 @@ COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect) -> Data:
     """Read a CSV or Parquet table, or a folder of Parquet files."""
-    is_text, source = not _parquet.is_parquet(path), None
-    if is_text:
+    source: Source
+    if is_parquet := _parquet.is_parquet(path):
+        source = _parquet.source(path)
+    else:
         labels = [name for name in wanted.constant if name not in wanted.numbers]
         text = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
         source = _text.source(path, dialect, None if wanted.columns is None else wanted.names, text, labels)
     try:
-        data = read_source(source or _parquet.source(path), path, wanted, drop_missing)
+        data = read_source(source, path, wanted, drop_missing)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
-    if not is_text:
+    if is_parquet:
         return data
     return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
@@ -135,19 +137,18 @@ def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence
     if source.schema[name] not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return
     stray: tuple[int, str] | None = None
-    row, numbers, words = 0, 0, 0
+    row, numbers = 0, False
     for piece in source.pieces([name]):
         values = piece[name].to_list()
         for word in dict.fromkeys(values):
             if not isinstance(word, str) or not word.strip():
                 continue
-            words += 1
             if _is_number(word):
-                numbers += 1
+                numbers = True
             elif stray is None:
                 stray = row + values.index(word), word
         row += len(values)
-        if not required and words and not numbers and stray is not None and not COMMA.fullmatch(stray[1].strip()):
+        if not required and not numbers and stray is not None and not COMMA.fullmatch(stray[1].strip()):
             return  # a column of words
     if stray is None:
         return
@@ -183,10 +184,10 @@ def _first_of(keys: Any) -> str:
 
 def joined(data: Data, path: Path, wanted: Wanted) -> Data:
     """Return the measures that a table of samples (a row for each) names, with the columns that are wanted."""
-    columns, source = wanted.constant, None
-    if not _parquet.is_parquet(path):
-        source = _text.source(path, _text.Dialect(), None, wanted.by or "", columns)
-    table = source or _parquet.source(path)
+    columns, text = wanted.constant, not _parquet.is_parquet(path)
+    table: Source = (
+        _text.source(path, _text.Dialect(), None, wanted.by or "", columns) if text else _parquet.source(path)
+    )
     name = wanted.by if wanted.by in table.schema else next(iter(table.schema))
     for column in columns:
         try:

@@ -61,7 +61,10 @@ def chunks(
 
 def _parts(source: Any, size: int, make: Callable[[AnyArray], Measures] | None) -> Iterator[Measures]:
     if isinstance(source, (str, PathLike)):
-        return _from_folder(Path(source), size)
+        files = sorted(Path(source).glob("*.npz"))
+        if not files:
+            raise InvalidMeasureError(f"there is no file *.npz in {str(source)!r}. Write chunks with Measures.save.")
+        return (part for X in map(Measures.load, files) for part in _parts(X, size, None))
     if isinstance(source, Measures):
         return (source[start : start + size] for start in range(0, len(source), size))
     if not isinstance(source, np.ndarray) or source.ndim < 2:
@@ -71,14 +74,6 @@ def _parts(source: Any, size: int, make: Callable[[AnyArray], Measures] | None) 
         )
     build = make or (Measures.from_images if source.ndim == 3 else Measures.from_samples)
     return (build(np.asarray(source[start : start + size])) for start in range(0, len(source), size))
-
-
-def _from_folder(folder: Path, size: int) -> Iterator[Measures]:
-    files = sorted(folder.glob("*.npz"))
-    if not files:
-        raise InvalidMeasureError(f"there is no file *.npz in {str(folder)!r}. Write chunks with Measures.save.")
-    loaded = (Measures.load(file) for file in files)
-    return (part for X in loaded for part in _parts(X, size, None))
 
 
 def _labelled(parts: Iterator[Measures], y: AnyArray) -> Iterator[tuple[Measures, AnyArray]]:

@@ -241,11 +241,11 @@ class Measures(Constructors):
         atom from each of ``n`` cells of about equal mass, with the mass of its cell; nearer to the measure, most of
         all in few dimensions, and integrals keep their expectation. See also :meth:`quantize`.
         """
-        from ._thinning import draw_at_random, draw_spread
+        from ._thinning import thinned
 
-        draw = draw_spread if choice(how, "how", ["random", "spread"]) == "spread" else draw_at_random
+        spread = choice(how, "how", ["random", "spread"]) == "spread"
         n, seed = integer(n, "n", low=1), integer(seed, "seed", low=0)
-        return Measures(draw(_build.merge_repeated(self._packed), self.rows, n, seed))
+        return Measures(thinned(_build.merge_repeated(self._packed), self.rows, n, seed, spread))
 
     def quantize(self, n_atoms: int, seed: int = 0) -> Measures:
         r"""Replace measures by at most ``n_atoms`` atoms of their own: means of k-means cells, with their masses.
@@ -340,10 +340,10 @@ class Measures(Constructors):
         0  Measure(2 atoms in dimension 1, mass 2)   31
         1   Measure(1 atom in dimension 1, mass 1)   58
         """
-        needed("pandas", "frames", "A column of measures in a data frame")
-        from ._pandas import to_series
+        pd = needed("pandas", "frames", "A column of measures in a data frame")
+        from ._pandas import MeasureArray
 
-        return to_series(self, index, name)
+        return pd.Series(MeasureArray.of(self), index=self.keys if index is None else index, name=name)
 
     def to_frame(self, columns: Sequence[str] | None = None, *, by: str = "measure", library: str = "pandas") -> Any:
         """Return a long table, one row per atom: the name of its measure, its coordinates and its weight.

@@ -106,14 +106,10 @@ def as_source(frame: Any) -> InMemory:
     """Return a table of any library that narwhals or Arrow knows, as a source."""
     try:
         return InMemory(nw.from_native(frame, eager_only=True))
-    except TypeError:
-        return InMemory(_by_arrow(frame))
     except nw.exceptions.DuplicateError:
         raise InvalidMeasureError("`frame` has two columns of the same name; rename one of them.") from None
-
-
-def _by_arrow(frame: Any) -> Any:
-    """Return the content of a stream of Arrow batches, such as a DuckDB relation, as a table."""
+    except TypeError:  # no table that narwhals knows
+        pass
     lazy = hasattr(frame, "collect")
     if not hasattr(frame, "__arrow_c_stream__") or lazy:
         remedy = " Call .collect() first." if lazy else ""
@@ -121,8 +117,8 @@ def _by_arrow(frame: Any) -> Any:
             f"`frame` must be a pandas, polars or pyarrow table, or give Arrow batches; got "
             f"{type(frame).__name__}.{remedy}"
         )
-    pa = needed("pyarrow", "io", "Reading a stream of Arrow batches")
-    return nw.from_native(pa.table(frame), eager_only=True)
+    pa = needed("pyarrow", "io", "Reading a stream of Arrow batches")  # such as a DuckDB relation
+    return InMemory(nw.from_native(pa.table(frame), eager_only=True))
 
 
 def read(source: Source, wanted: Wanted, gaps: str = "pass") -> Read:

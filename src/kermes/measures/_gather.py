@@ -91,16 +91,9 @@ class Numbering:
 def gather(
     codes: IndexArray, n_groups: int, blocks: Iterable[tuple[AnyArray | list[FloatArray], AnyArray | None]], dim: int
 ) -> tuple[FloatArray, FloatArray, IndexArray]:
-    """Return points, weights and offsets of the groups; the rows of each keep their order.
+    """Return points, weights and offsets of the groups, which ``codes`` numbers; the rows of each keep their order.
 
-    Parameters
-    ----------
-    codes : array of shape (n,)
-        Number of the group of each row.
-    n_groups : int
-    blocks : iterable of (points of shape (b, dim) or list of their columns, weights of shape (b,) or None)
-        The rows, in order, a piece at a time; n in all.
-    dim : int
+    ``blocks`` has all rows in order, a piece at a time: points (b, dim) or a list of columns, and weights (b,) or None.
     """
     offsets = ragged.offsets_of(np.bincount(codes, minlength=n_groups))
     points = np.empty((len(codes), dim))

@@ -201,11 +201,12 @@ class Packed:
 
     def take(self, rows: IndexArray) -> Packed:
         """Return the measures ``rows`` as packed arrays of their own; rows in a row share memory with these."""
+        index: AnyArray | slice
         if len(rows) and (np.diff(rows) == 1).all():
             start, stop = self.offsets[rows[0]], self.offsets[rows[-1] + 1]
-            part = self.part(slice(start, stop), self.offsets[rows[0] : rows[-1] + 2] - start)
-            return replace(part, keys=None if self.keys is None else self.keys[rows])
-        index, offsets = ragged.gather_index(self.offsets, rows)
+            index, offsets = slice(start, stop), self.offsets[rows[0] : rows[-1] + 2] - start
+        else:
+            index, offsets = ragged.gather_index(self.offsets, rows)
         return replace(self.part(index, offsets), keys=None if self.keys is None else self.keys[rows])
 
     def part(self, index: AnyArray | slice, offsets: IndexArray) -> Packed:

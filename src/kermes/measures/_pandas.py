@@ -21,7 +21,7 @@ from ._convert import as_measures
 from ._measure import Measure
 from ._packed import objects
 
-__all__ = ["MeasureArray", "MeasureDtype", "to_series"]
+__all__ = ["MeasureArray", "MeasureDtype"]
 
 
 @register_extension_dtype
@@ -97,10 +97,8 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
     @classmethod
     def _concat_same_type(cls, to_concat: Sequence[MeasureArray]) -> MeasureArray:
         pools = {id(part._pool._root): part._pool for part in to_concat if part._pool is not None}
-        if not pools:
-            return cls(None, np.concatenate([part._rows for part in to_concat]))
-        if len(pools) == 1:
-            return cls(next(iter(pools.values())), np.concatenate([part._rows for part in to_concat]))
+        if len(pools) <= 1:
+            return cls(next(iter(pools.values()), None), np.concatenate([part._rows for part in to_concat]))
         starts = dict(zip(pools, np.cumsum([0, *(len(pool) for pool in pools.values())]), strict=False))
         shifted = [
             np.where(part._rows < 0, -1, part._rows + (0 if part._pool is None else starts[id(part._pool._root)]))
@@ -139,9 +137,7 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
         single = isinstance(value, Measure) or _is_missing(value)
         new = self._from_sequence([value] if single else value)
         both = self._concat_same_type([self, new])
-        if (
-            self._pool is None or both._pool is None or both._pool._root is not self._pool._root
-        ):  # views keep the old one
+        if self._pool is None or both._pool is None or both._pool._root is not self._pool._root:
             self._pool, self._rows = both._pool, self._rows.copy()  # views keep the old collection
         inserted = both._rows[len(self) :]
         self._rows[check_array_indexer(self, key)] = inserted[0] if single else inserted
@@ -200,9 +196,3 @@ class MeasureArray(ExtensionArray):  # type: ignore[misc]
 
 def _is_missing(value: Any) -> bool:
     return not isinstance(value, Measure) and pd.api.types.is_scalar(value) and bool(pd.isna(value))
-
-
-def to_series(measures: Measures, index: Any, name: str | None) -> Any:
-    """Return measures as a Series; their keys are its index, unless there is another."""
-    index = measures.keys if index is None else index
-    return pd.Series(MeasureArray.of(measures), index=index, name=name)

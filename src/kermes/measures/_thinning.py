@@ -12,16 +12,26 @@ from ..core import ragged
 from ._packed import Packed
 
 
-def draw_at_random(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
-    """Keep at most ``n`` atoms of each measure, drawn uniformly without replacement, with their weights."""
-    keep = np.ones(len(merged.weights), dtype=bool)
+def thinned(merged: Packed, rows: IndexArray, n: int, seed: int, spread: bool = False) -> Packed:
+    """Keep at most ``n`` atoms of each measure, drawn uniformly without replacement, with their weights.
+
+    With ``spread`` each measure is cut into ``n`` cells of about equal mass, of which an atom is kept with the mass of
+    its cell. It is drawn in proportion to its weight, so that integrals keep their expectation and lose the variance
+    between cells: stratified sampling.
+    """
+    keep, weights = np.ones(len(merged.weights), dtype=bool), merged.weights.copy()
     for i, row in enumerate(rows):
-        start, stop = merged.offsets[i], merged.offsets[i + 1]
-        if stop - start > n:
-            drawn = np.random.default_rng((seed, int(row))).choice(stop - start, n, replace=False)
-            keep[start:stop] = False
-            keep[start + drawn] = True
-    return merged.part(keep, ragged.compress(keep, merged.offsets))
+        atoms = slice(merged.offsets[i], merged.offsets[i + 1])
+        if atoms.stop - atoms.start > n:
+            random = np.random.default_rng((seed, int(row)))
+            keep[atoms] = False
+            if spread:
+                drawn, masses = _one_of_each_cell(merged.points[atoms], merged.weights[atoms], n, random)
+                weights[atoms.start + drawn] = masses
+            else:
+                drawn = random.choice(atoms.stop - atoms.start, n, replace=False)
+            keep[atoms.start + drawn] = True
+    return replace(merged.part(keep, ragged.compress(keep, merged.offsets)), weights=weights[keep])
 
 
 def draw_points(X: Any, n: int, random: np.random.Generator) -> FloatArray:
@@ -31,25 +41,6 @@ def draw_points(X: Any, n: int, random: np.random.Generator) -> FloatArray:
     atoms = np.searchsorted(np.cumsum(X.probabilities), measures + random.random(n), side="right")
     atoms = np.clip(atoms, X.offsets[measures], X.offsets[measures + 1] - 1)  # rounding
     return np.asarray(X.points[atoms])
-
-
-def draw_spread(merged: Packed, rows: IndexArray, n: int, seed: int) -> Packed:
-    """Cut each measure into ``n`` cells of about equal mass, and keep an atom of each with the mass of its cell.
-
-    An atom is drawn in proportion to its weight, so that integrals keep their expectation and lose the variance
-    between cells: stratified sampling.
-    """
-    keep, weights = np.ones(len(merged.weights), dtype=bool), merged.weights.copy()
-    for i, row in enumerate(rows):
-        atoms = slice(merged.offsets[i], merged.offsets[i + 1])
-        if atoms.stop - atoms.start > n:
-            random = np.random.default_rng((seed, int(row)))
-            drawn, masses = _one_of_each_cell(merged.points[atoms], merged.weights[atoms], n, random)
-            keep[atoms] = False
-            keep[atoms.start + drawn] = True
-            weights[atoms.start + drawn] = masses
-    offsets = ragged.compress(keep, merged.offsets)
-    return replace(merged.part(keep, offsets), weights=weights[keep])
 
 
 def _one_of_each_cell(
