@@ -58,7 +58,7 @@ def test_groups_are_numbered_as_they_come_whatever_their_type(values):
     codes = np.concatenate([numbering.codes(values[:2]), numbering.codes(values[2:])])
     assert_array_equal(numbering.keys()[codes], values)
     assert codes.tolist() == pd.factorize(values)[0].tolist()
-    assert len(numbering) == codes.max() + 1
+    assert len(numbering.keys()) == codes.max() + 1
     assert numbering.keys().dtype.kind in "biufUM"
 
 

@@ -220,7 +220,6 @@ class Engine:
             keeper = StoreKeeper.create(store, divergence, X, Y, job.tile_shape(len(X), len(Y), self.tile))
         batches = keeper.unfinished()
         if batches:
-            keeper.warn_of_versions()
             self._run(job or prepare(), batches, keeper.put, _executors.default_workers(), keeper)
         distances = StoredDistances(keeper)
         return distances, distances.status, distances.error, sum(batch.n_pairs for batch in batches)
@@ -333,11 +332,11 @@ class Engine:
 DEFAULT = Engine()
 
 
-def as_engine(engine: Any, default: Engine = DEFAULT) -> Engine:
-    """Return an engine, ``default`` if it is None; refuse what is none."""
+def as_engine(engine: Any) -> Engine:
+    """Return an engine, the default one if it is None; refuse what is none."""
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
-    return engine or default
+    return engine or DEFAULT
 
 
 def _at(X: Measures, rows: IndexArray, slots: IndexArray, wanted: IndexArray) -> Measures:

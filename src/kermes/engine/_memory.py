@@ -25,8 +25,6 @@ from ..measures._packed import Packed
 #: What is kept of a pair, in the order of writing: the status last, so that no pair is finished without its value. The
 #: estimated error only of divergences that have one.
 DTYPES: dict[str, Any] = {"values": np.float64, "error": np.float64, "status": np.uint8}
-
-
 #: Rows that are copied at a time.
 BAND = 256
 #: Matrices of fewer bytes are made without a look at the memory that is free.

@@ -134,7 +134,10 @@ class StoreKeeper:
     def put(self, block: _tiling.Block, tile: Tile) -> None:
         """Write a batch, then mark it."""
         written = {name: _converted(getattr(tile, name), array.dtype) for name, array in self._arrays.items()}
-        n_unconverged = self._n_unconverged(block, written["status"])
+        unconverged = written["status"] == codes.UNCONVERGED
+        # Beside the square on the diagonal an entry stands for two.
+        beside = unconverged[:, len(block.rows) if block.triangle else 0 :] if self.symmetric else unconverged[:0]
+        n_unconverged = int(np.count_nonzero(unconverged) + np.count_nonzero(beside))
         mark = Mark(1, _checksum(written, n_unconverged), n_unconverged)
         with _reported(self.path):
             for name, array in self._arrays.items():
@@ -167,7 +170,7 @@ class StoreKeeper:
             return np.zeros(3, dtype=np.uint64)
 
     def unfinished(self) -> list[_tiling.Batch]:
-        """Return the batches to compute, after comparing all others with their checksums."""
+        """Return the batches to compute, after comparing all others with their checksums; warn of other versions."""
         left, damaged = [], []
         for batch, mark in zip(self.batches, self.marks(), strict=True):
             if mark.finished and self._intact(batch.block, mark):
@@ -185,17 +188,19 @@ class StoreKeeper:
                 StoreWarning,
                 stacklevel=2,
             )
+        for name, here in _manifest.versions().items() if left else ():
+            if self.manifest[name] != here:
+                warnings.warn(
+                    f"`{self.path}` was begun with {name} {self.manifest[name]} and goes on with {here}; values may "
+                    "differ in their last digits.",
+                    StoreWarning,
+                    stacklevel=2,
+                )
         return left
 
     def n_unconverged(self) -> int:
         """Return the number of entries of the matrix whose tolerance was not reached."""
         return sum(mark.n_unconverged for mark in self.marks())
-
-    def _n_unconverged(self, block: _tiling.Block, status: AnyArray) -> int:
-        """Return how many such entries a batch stands for: two each beside the square on the diagonal."""
-        unconverged = status == codes.UNCONVERGED
-        beside = unconverged[:, len(block.rows) if block.triangle else 0 :] if self.symmetric else unconverged[:0]
-        return int(np.count_nonzero(unconverged) + np.count_nonzero(beside))
 
     def chunk(self, i: int, j: int, name: str) -> AnyArray:
         """Return a chunk of one of the arrays; below the diagonal, the transpose of the one above.
@@ -257,17 +262,6 @@ class StoreKeeper:
         keeper = cls.find(store, True, divergence, X, Y)
         assert keeper is not None
         return keeper
-
-    def warn_of_versions(self) -> None:
-        """Warn that chunks of two versions will lie side by side."""
-        for name, here in _manifest.versions().items():
-            if self.manifest[name] != here:
-                warnings.warn(
-                    f"`{self.path}` was begun with {name} {self.manifest[name]} and goes on with {here}; values may "
-                    "differ in their last digits.",
-                    StoreWarning,
-                    stacklevel=2,
-                )
 
 
 def _batches(manifest: dict[str, Any]) -> list[_tiling.Batch]:

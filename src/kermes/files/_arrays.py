@@ -14,7 +14,7 @@ from .._checks import needed
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray
 from ..datasets import read_idx
-from ..exceptions import InvalidFileError, InvalidMeasureError
+from ..exceptions import InvalidFileError
 from ..measures import Measures
 from ._data import IDX, Data
 from ._text import ZEROS
@@ -80,15 +80,6 @@ def write_npz(data: Data, path: Path) -> None:
     for name, values in beside.items():
         with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open(f"{name}.npy", "w") as file:
             np.lib.format.write_array(file, values, allow_pickle=False)
-
-
-def stack(images: AnyArray, threshold: float | None, binary: bool, spacing: str | float, invert: bool) -> Measures:
-    """Return grey images as measures."""
-    if not images.size:
-        raise InvalidMeasureError(f"images of shape {images.shape} have no pixel; every measure needs one.")
-    if invert:
-        images = images.max() - images
-    return Measures.from_images(images, threshold, binary, spacing)
 
 
 def _plain_name(path: Path) -> str:

@@ -14,7 +14,7 @@ from .._atomic import whole
 from .._checks import nearest, positive
 from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
-from ..exceptions import InvalidFileError, InvalidParameterError
+from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
 from ..measures import Measures
 from ..measures._frame import Wanted, without_value
 from ..measures._packed import Packed
@@ -186,7 +186,12 @@ def read(
     else:
         require_there(Path(samples))
         options["by"] = by if "by" in MEANING[known] else None
-    _refuse({name: value for name, value in options.items() if name not in MEANING[known]}, source, known)
+    for name, value in options.items():
+        if name not in MEANING[known] and value is not None and value is not False:
+            raise InvalidParameterError(
+                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {source.name!r} {KIND_NAMES[known]}"
+                f"{', not images' if name in MEANING['images'] else ''}."
+            )
     data = _read(source, known, options)
     if arcsinh is not None:
         from ._fcs import arcsinh as transform
@@ -235,8 +240,10 @@ def _read(source: Path, known: str, given: dict[str, Any]) -> Data:
         return _fcs.read(source, given["columns"], given["compensate"])
 
     def as_measures(images: AnyArray) -> Measures:
-        spacing = given["spacing"] or "pixel"
-        return _arrays.stack(images, given["threshold"], given["binary"], spacing, given["invert"])
+        if not images.size:
+            raise InvalidMeasureError(f"images of shape {images.shape} have no pixel; every measure needs one.")
+        images = images.max() - images if given["invert"] else images
+        return Measures.from_images(images, given["threshold"], given["binary"], given["spacing"] or "pixel")
 
     if source.is_dir():
         return _arrays.read_folder(source, as_measures)
@@ -312,12 +319,3 @@ def _require_known(path: Path) -> None:
             raise InvalidFileError(f"the folder {os.fspath(path)!r} has no files of data; give {KINDS}.")
     elif not _ending(path) and path != Path("-"):
         raise InvalidFileError(f"{path.name!r} has an ending that says no kind of data; give {KINDS}.")
-
-
-def _refuse(options: dict[str, Any], path: Path, known: str) -> None:
-    for name, value in options.items():
-        if value is not None and value is not False:
-            raise InvalidParameterError(
-                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {path.name!r} {KIND_NAMES[known]}"
-                f"{', not images' if name in MEANING['images'] else ''}."
-            )

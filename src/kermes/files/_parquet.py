@@ -78,10 +78,8 @@ class Files:
 
         require_file(path)
         with decoding(path, "a table"), parquet.ParquetFile(path) as file:
-            arrow = file.schema_arrow
-        refuse_twice(arrow.names, path)
-        with decoding(path, "a table"):
-            return dict(nw.from_native(arrow.empty_table(), eager_only=True).schema)
+            refuse_twice(file.schema_arrow.names, path)
+            return dict(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -31,9 +31,6 @@ class Numbering:
         self._kinds: set[type] = set()
         self._dtypes: list[np.dtype[Any]] = []
 
-    def __len__(self) -> int:
-        return len(self._numbers)
-
     def codes(self, values: AnyArray | Coded) -> IndexArray:
         """Return the number of the group of each row, with new numbers for new groups."""
         if isinstance(values, Coded):

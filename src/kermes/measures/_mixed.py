@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -96,10 +96,18 @@ def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:
 
 
 def _column(X: Any, key: Key) -> Any:
-    names: Sequence[Any] | None = list(X) if isinstance(X, Mapping) else getattr(X, "columns", None)
-    if names is None:
-        return _of_array(X, key)
-    names = list(names)
+    if not isinstance(X, Mapping) and getattr(X, "columns", None) is None:
+        array = np.asarray(X)
+        if not isinstance(key, int):
+            raise InvalidParameterError(
+                f"the kernel is on the column {key!r}, but `X` has no names: it is a {type(X).__name__}. Pass a data "
+                "frame or a dict of columns, or number the columns of the kernel, {0: ..., 1: ...}. Gaussian processes "
+                "of scikit-learn drop the names of a frame: pass them `kernel.read(frame)`."
+            )
+        if array.ndim != 2 or not -array.shape[1] <= key < array.shape[1]:
+            raise InvalidParameterError(f"the kernel is on column {key}, which `X` of shape {array.shape} lacks.")
+        return array[:, key]
+    names = list(X if isinstance(X, Mapping) else X.columns)
     if key not in names and isinstance(key, int) and -len(names) <= key < len(names):
         key = names[key]
     if key not in names:
@@ -107,19 +115,6 @@ def _column(X: Any, key: Key) -> Any:
             f"the kernel is on the column {key!r}, which `X` lacks; it has {', '.join(map(repr, names)) or 'none'}."
         )
     return X[key]
-
-
-def _of_array(X: Any, key: Key) -> Any:
-    array = np.asarray(X)
-    if not isinstance(key, int):
-        raise InvalidParameterError(
-            f"the kernel is on the column {key!r}, but `X` has no names: it is a {type(X).__name__}. Pass a data frame "
-            "or a dict of columns, or number the columns of the kernel, {0: ..., 1: ...}. Gaussian processes of "
-            "scikit-learn drop the names of a frame: pass them `kernel.read(frame)`."
-        )
-    if array.ndim != 2 or not -array.shape[1] <= key < array.shape[1]:
-        raise InvalidParameterError(f"the kernel is on column {key}, which `X` of shape {array.shape} lacks.")
-    return array[:, key]
 
 
 def _numbers(column: Any, key: Key) -> FloatArray:
