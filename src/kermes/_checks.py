@@ -28,9 +28,7 @@ def real(
 ) -> float:
     """Return ``value`` as a finite float in ``[low, high]`` (``(low, high]`` when ``open_low``)."""
     valid = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    if valid:
-        valid = (value > low if open_low else value >= low) and value <= high
-    if not valid:
+    if not valid or value > high or (value <= low if open_low else value < low):
         raise InvalidParameterError(
             f"`{name}` must be a finite number{_range(low, high, open_low)}; got {value!r}. {remedy}".rstrip()
         )

@@ -78,12 +78,9 @@ def read(path: Path) -> Manifest:
     if not intact:
         raise damaged(file)
     for name, digest in manifest["files"].items():
-        try:
-            intact = _digest((path / name / FILE).read_bytes()) == digest
-        except FileNotFoundError:
-            intact = False
-        if not intact:
-            raise damaged(path / name / FILE)
+        described = path / name / FILE
+        if not described.exists() or _digest(described.read_bytes()) != digest:
+            raise damaged(described)
     return manifest
 
 

@@ -38,6 +38,8 @@ def source(path: Path) -> Source:
 class Files:
     """Files of one table: all have its columns; folders named ``column=value`` are a column of strings."""
 
+    schema: Mapping[str, Any]
+
     def __init__(self, path: Path) -> None:
         self._files = {file: _partition(file, path) for file in (_files(path) if path.is_dir() else [path])}
         schemas = {

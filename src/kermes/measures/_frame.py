@@ -26,12 +26,9 @@ NO_VALUE = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 
 
 class Source(Protocol):
-    """A table that is read in pieces, as often as needed."""
+    """A table that is read in pieces, as often as needed; ``schema`` has the types of its columns by name, in order."""
 
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        """Types of the columns by their names, in order."""
-        ...
+    schema: Mapping[str, Any]
 
     def pieces(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield some columns of consecutive rows, as narwhals tables."""
