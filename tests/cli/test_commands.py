@@ -412,7 +412,7 @@ def test_groups_in_blocks_and_of_units(run, folder):
     ],
 )
 def test_conclusions(p_values, said):
-    from kermes.cli._test import conclusion
+    from kermes.cli._groups import conclusion
 
     tests = [kermes.inference.PermutationTest("", 1.0, p, 99, False, 0.1, (1, 9)) for p in p_values]
     assert said in conclusion(*tests)

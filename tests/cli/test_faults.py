@@ -285,7 +285,7 @@ def test_notes_of_the_first_edition_may_scale_what_is_there_only(run, fitted):
 def test_everything_that_reading_knows_is_noted_or_not_on_purpose():
     fields = set(_reading.Reading.__dataclass_fields__)
     of_the_file = {"separator", "decimal", "encoding", "samples"}  # which another file of the same data need not share
-    assert fields - set(_reading.NOTES) == {"label", "labels", "metadata", "standardize"} | of_the_file
+    assert fields - set(_reading.NOTES) == {"path", "label", "labels", "standardize"} | of_the_file
 
 
 TERMINATED = """

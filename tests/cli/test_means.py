@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kermes import Measures
-from kermes.cli._explain import conclusion
+from kermes.cli._groups import explanation
 from kermes.files import read
 from kermes.inspection import difference
 
@@ -89,7 +89,7 @@ def test_explain_keeps_the_units_of_the_file(run, folder):
 )
 def test_what_both_tests_say_together(p, along, said):
     coordinates = [{"name": name, "p_value": q} for name, q in zip("xy", along, strict=False)]
-    assert said in conclusion({"group": "a", "against": "b", "p_value": p, "coordinates": coordinates})
+    assert said in explanation({"group": "a", "against": "b", "p_value": p, "coordinates": coordinates})
 
 
 def test_a_mean_for_each_label(run, folder):

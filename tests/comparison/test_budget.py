@@ -5,7 +5,7 @@ from tests.comparison.cases import two_widths
 
 from kermes import Engine, compare, divergences
 from kermes._quantities import duration
-from kermes.comparison import Candidate, _budget, _run
+from kermes.comparison import Candidate, _run
 from kermes.exceptions import InvalidParameterError
 from kermes.features import Codebook, MomentFeatures
 
@@ -18,7 +18,7 @@ W2 = divergences.Wasserstein(p=2)
      ("0.5h", 1800.0), (None, None)],
 )  # fmt: skip
 def test_budgets(budget, seconds):
-    assert _budget.read_budget(budget) == seconds
+    assert _run.Clock(budget).budget == seconds
 
 
 @pytest.mark.parametrize("budget", [0, -3, "soon", "5 apples", "", "0s", float("nan"), True])
@@ -41,10 +41,10 @@ def test_an_estimate_counts_all_pairs(monkeypatch):
     def evaluate(source, part, engine):
         ticks[0] += len(part) * (len(part) - 1) / 2 * 1e-6
 
-    monkeypatch.setattr(_budget, "evaluate", evaluate)
-    monkeypatch.setattr(_budget.time, "perf_counter", lambda: ticks[0])
-    assert _budget.estimate(W2, X, Engine("serial"), 0) == pytest.approx(780e-6)
-    assert _budget.estimate(W2, X, Engine(workers=2), 0) == pytest.approx(390e-6)
+    monkeypatch.setattr(_run, "evaluate", evaluate)
+    monkeypatch.setattr(_run.time, "perf_counter", lambda: ticks[0])
+    assert _run.estimate(W2, X, Engine("serial"), 0) == pytest.approx(780e-6)
+    assert _run.estimate(W2, X, Engine(workers=2), 0) == pytest.approx(390e-6)
 
 
 def test_what_is_done_once_is_not_counted_per_pair(monkeypatch):
@@ -57,9 +57,9 @@ def test_what_is_done_once_is_not_counted_per_pair(monkeypatch):
         pause = 3.0 if calls.count(4) == 1 and len(part) == 4 else 0.0
         ticks[0] += 0.1 + len(part) * (len(part) - 1) / 2 * 1e-6 + pause
 
-    monkeypatch.setattr(_budget, "evaluate", evaluate)
-    monkeypatch.setattr(_budget.time, "perf_counter", lambda: ticks[0])
-    assert _budget.estimate(W2, X, Engine("serial"), 0, long=10.0) == pytest.approx(0.1 + 780e-6)
+    monkeypatch.setattr(_run, "evaluate", evaluate)
+    monkeypatch.setattr(_run.time, "perf_counter", lambda: ticks[0])
+    assert _run.estimate(W2, X, Engine("serial"), 0, long=10.0) == pytest.approx(0.1 + 780e-6)
 
 
 def test_the_cheapest_is_found_again_after_each_candidate(monkeypatch):
@@ -112,7 +112,7 @@ def test_a_candidate_stops_between_folds(monkeypatch):
     X, y = two_widths()
     done, predictions = [], _run.predictions
     monkeypatch.setattr(_run, "predictions", lambda *seen: (done.append(seen), predictions(*seen))[1])
-    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0 if done else 100.0))
+    monkeypatch.setattr(_run.Clock, "left", property(lambda clock: -1.0 if done else 100.0))
     found = compare(X, y, candidates=[Candidate("W2", W2, learner="knn")], cv=2, budget=60)
     assert found.rows[0].message == "stopped after 1 of 2 folds, at the end of the budget"
 
@@ -128,7 +128,7 @@ def test_a_generous_budget_changes_nothing():
 
 def test_baselines_run_whatever_the_budget_and_nothing_is_estimated_without_time(monkeypatch):
     X, y = two_widths()
-    monkeypatch.setattr(_budget.Clock, "left", property(lambda clock: -1.0))
+    monkeypatch.setattr(_run.Clock, "left", property(lambda clock: -1.0))
     monkeypatch.setattr(_run, "estimate", lambda *_: pytest.fail("there is no time"))
     linear = make_pipeline(MomentFeatures(2), LogisticRegression())
     listed = [Candidate("W2", W2), Candidate("moments", learner=linear), Candidate("nothing", learner="dummy")]

@@ -10,7 +10,7 @@ from tests.comparison.cases import spreads, two_widths
 from kermes import MeasureGPRegressor, Measures, compare, divergences, ground, kernels
 from kermes.comparison import Candidate, CandidateModel, auto_candidates
 from kermes.comparison._auto import _typical_distance
-from kermes.comparison._learners import definite_power
+from kermes.comparison._candidate import definite_power
 from kermes.comparison._search import definiteness
 from kermes.exceptions import InvalidParameterError
 

@@ -12,7 +12,7 @@ import pytest
 
 from kermes import Measures, datasets, divergences, inference, pairwise
 from kermes.comparison import Candidate, Report, Row
-from kermes.comparison._report import _classes
+from kermes.comparison._report import _sections
 from kermes.comparison._report._charts import RAMP, data_uri, heat
 from kermes.plot._display import CLASS_PALETTE
 
@@ -174,14 +174,14 @@ def test_sections_that_fail_or_do_not_suit_are_left_out(report, monkeypatch):
         raise RuntimeError("no")
 
     for name in ("permanova", "difference", "thumbnails"):
-        monkeypatch.setattr(_classes, name, broken)
+        monkeypatch.setattr(_sections, name, broken)
     titles = re.findall(r'<section id="([^"]+)"', report.html())
     assert titles[:4] == ["leaderboard", "model", "predictions", "map-of-the-samples"]
 
 
 def test_large_images_have_no_means():
     X = Measures.from_images(np.ones((4, 200, 200)))
-    assert _classes._barycentres(X, [np.arange(2), np.arange(2, 4)]) is None
+    assert _sections._barycentres(X, [np.arange(2), np.arange(2, 4)]) is None
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -1,8 +1,8 @@
 """The command line: click commands around the public API, no numerics.
 
 ``_main`` the group, its errors and exit codes · ``_options``, ``_reading`` and ``_output`` what commands share ·
-``_naming`` kernels by short names · ``_candidates`` what ``fit`` and ``compare`` search · every other file the
-command of its name.
+``_naming`` kernels by short names, and what ``fit`` and ``compare`` make of them · every other file the commands that
+its first line names.
 
 This file loads nothing but ``signal``, so that Ctrl-C is heard while everything else is loaded.
 """

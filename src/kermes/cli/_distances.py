@@ -1,19 +1,27 @@
-"""``kermes distances`` and ``kermes gram``: matrices into files."""
+"""``kermes distances``, ``gram`` and ``diagnose``: matrices into files; what the data are to a kernel."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
+from .._atomic import whole
+from .._checks import needed
+from .._quantities import counted
+from .._scales import median_distance
 from ..exceptions import InvalidParameterError
-from ._options import as_json, command, divergence_option, kernel_option, output, plans, reads
-from ._output import MATRICES, is_zarr, print_facts, print_json, refuse_ending, replacing, say, write_keys, write_matrix
-from ._reading import Reading
+from ._options import Name, Named, command, divergence, kernel, output, reads, seed
+from ._output import is_zarr, number, print_facts, print_table, printed_json, say, show, write_rows
+from ._reading import STANDARDIZE, Reading, unequal
 
+MATRICES = (".npy", ".npz", ".csv", ".zarr")
 #: Measures up to which a matrix is summarised.
 LARGEST = 5000
 
@@ -22,23 +30,14 @@ LARGEST = 5000
     "kermes distances cells.csv --by patient --columns cd4,cd8 -d wasserstein:p=1 -o d.npy",
     "kermes distances digits.npz --divergence sinkhorn:epsilon=0.4 -o d.csv",
 )
-@plans
 @reads(labels=False)
-@divergence_option
+@divergence
 @click.option("--squared", is_flag=True, help="Squared distances.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
 @click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
-@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", unwritten="d.npy")
-@as_json
+@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", *MATRICES, unwritten="d.npy")
 def distances(
-    data: Path,
-    reading: Reading,
-    divergence: str,
-    squared: bool,
-    scheduler: str | None,
-    resume: bool,
-    output: Path,
-    as_json: bool,
+    reading: Reading, divergence: Named, squared: bool, scheduler: str | None, resume: bool, output: Path
 ) -> None:
     """Compute the distances between all measures of a file.
 
@@ -47,18 +46,16 @@ def distances(
     """
     from .. import Engine, pairwise
     from .._dry_run import is_dry
-    from . import _naming as naming
 
-    refuse_ending(output, MATRICES)
     if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
-    found = reading.scaled(data)
+    found = reading.scaled()
     executor: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
     replaced = is_zarr(output) and not resume and not is_dry()
     with replacing(output, resumable=True) if replaced else nullcontext(output) as path:
         store: dict[str, Any] = {"store": str(path), "resume": resume} if is_zarr(output) else {}
-        engine, distance = Engine(**executor, **store), naming.divergence(divergence)
-        D, info = pairwise(found.measures, divergence=distance, engine=engine, squared=squared, return_info=True)
+        options: dict[str, Any] = {"engine": Engine(**executor, **store), "squared": squared, "return_info": True}
+        D, info = pairwise(found.measures, divergence=divergence.made, **options)
         summary = {
             "measures": len(found.measures),
             "pairs": info.n_evaluated,
@@ -71,7 +68,8 @@ def distances(
             write_keys(found.keys, path)
         else:
             write_matrix(D, found.keys, found.by, "distances", output)
-    _report(summary, as_json, str(found.measures))
+    if not printed_json(summary):
+        print_facts(str(found.measures), summary)
     if is_zarr(output):
         say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
 
@@ -80,22 +78,19 @@ def distances(
     "kermes gram cells.csv --by patient --columns cd4,cd8 -k mmd:sigma=1 -o k.npy",
     "kermes gram digits.npz --kernel kigv:eta=0.01,sigma=1 -o k.npz",
 )
-@plans
 @reads(labels=False)
-@kernel_option
+@kernel
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")
-@output("Where to: .npy, .npz, .csv or .zarr.", unwritten="k.npy")
-@as_json
-def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: Path, as_json: bool) -> None:
+@output("Where to: .npy, .npz, .csv or .zarr.", *MATRICES, unwritten="k.npy")
+def gram(reading: Reading, kernel: Named, repair: str | None, output: Path) -> None:
     """Compute the Gram matrix of a kernel; is it definite?
 
     Without a length scale in the name of the kernel, the median distance is taken.
     """
     from .. import definiteness
-    from ._candidates import with_length_scale
+    from ._naming import with_length_scale
 
-    refuse_ending(output, MATRICES)
-    found = reading.scaled(data)
+    found = reading.scaled()
     chosen = with_length_scale(kernel, found.measures)
     K = chosen(found.measures)
     spectrum = definiteness.spectrum(K)
@@ -112,7 +107,70 @@ def gram(data: Path, reading: Reading, kernel: str, repair: str | None, output: 
         "repair": repair,
         "output": str(output),
     }
-    _report(summary, as_json, str(found.measures))
+    if not printed_json(summary):
+        print_facts(str(found.measures), summary)
+
+
+def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None:
+    """Write a square matrix with the names of its rows (``.npy``: without)."""
+    kind = path.suffix.lower()
+    if kind == ".zarr":
+        with replacing(path, resumable=False) as folder:
+            write_keys(keys, folder, {"kermes_matrix": name}).create_array(name, data=np.asarray(matrix))
+    elif kind == ".csv":
+        columns = {by: keys} | {str(key): column for key, column in zip(keys, matrix.T, strict=True)}
+        if len(columns) <= len(keys):
+            raise InvalidParameterError("two measures have one name, so a CSV cannot hold both; use .npz.")
+        write_rows(columns, path)
+    else:
+        with whole(path) as temporary, open(temporary, "wb") as file:
+            if kind == ".npz":
+                np.savez_compressed(file, **{name: matrix, "keys": keys})
+            else:
+                np.save(file, matrix, allow_pickle=False)
+
+
+def write_keys(keys: Any, path: Path, attributes: dict[str, Any] | None = None) -> Any:
+    """Write the names of the measures as the array ``keys`` of a Zarr group, a new one if it gets attributes."""
+    zarr = needed("zarr", "distributed", "Writing .zarr")
+    store = zarr.storage.LocalStore(path)  # a string with "::" would be an address
+    group = zarr.open_group(store, mode="r+" if attributes is None else "w", attributes=attributes)
+    names = np.asarray(keys)
+    kind = str if names.dtype.kind == "U" else names.dtype  # strings of any length; the other kind has no standard
+    group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
+    return group
+
+
+@contextmanager
+def replacing(path: Path, resumable: bool) -> Iterator[Path]:
+    """Yield a folder beside ``path`` that takes its place at the end; ``path`` itself if it is new and resumable.
+
+    What is resumable and was interrupted is kept.
+    """
+    beside = path.exists() or not resumable
+    draft = path.with_name(f"{path.stem}.new{path.suffix}") if beside else path
+    if beside and draft.exists():
+        raise FileExistsError(
+            f"{str(draft)!r} is in the way, of an interrupted run? Go on with -o {draft} --resume, or remove it."
+        )
+    try:
+        yield draft
+    except BaseException as error:
+        if resumable and isinstance(error, KeyboardInterrupt) and draft.exists():
+            say(f"What was finished is in {draft}: go on with -o {draft} --resume")
+        elif beside:
+            shutil.rmtree(draft, ignore_errors=True)
+        raise
+    if beside:
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            if path.exists():
+                path.rename(old / "old")
+            draft.rename(path)
+        finally:
+            if not path.exists() and (old / "old").exists():  # interrupted between the two
+                (old / "old").rename(path)
+            shutil.rmtree(old)
 
 
 def _unconverged_pairs(info: Any) -> int:
@@ -135,8 +193,6 @@ def _spread(D: Any) -> dict[str, float]:
 
 
 def _client(address: str) -> Any:
-    from .._checks import needed
-
     distributed = needed("distributed", "distributed", "A Dask scheduler")
     try:
         return distributed.Client(address, timeout=10)
@@ -146,8 +202,109 @@ def _client(address: str) -> Any:
         ) from None
 
 
-def _report(summary: dict[str, Any], as_json: bool, title: str) -> None:
-    if as_json:
-        print_json(summary)
-    else:
-        print_facts(title, summary)
+@command(
+    "kermes diagnose cells.csv --by patient --columns cd4,cd8 --label sick",
+    "kermes diagnose digits.npz --kernel sinkhorn:epsilon=0.5",
+)
+@reads()
+@click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel to judge.")
+@click.option("--most", type=click.IntRange(2), default=1000, show_default=True, help="Measures compared at most.")
+@seed
+def diagnose(reading: Reading, kernel: Named, most: int, seed: int) -> None:
+    """Look at the data: sizes, masses, duplicates, spectrum.
+
+    Also the length scale to start with, and the error of the nearest neighbour if there are labels.
+    """
+    found = reading.scaled()
+    X, labels = found.measures, found.labels
+    facts = {  # known without any pair
+        "measures": len(X),
+        "dimension": X.dim,
+        "atoms": _range(X.sizes),
+        "mass": _range(X.masses),
+        "equal measures": len(X) - len(np.unique(X.twins(X)[0])),
+        "common support": None if X.support is None else len(X.support.points),
+        "labels": _labels(labels),
+    }
+    coordinates = [
+        {"name": name, "least": x.min(), "mean": x.mean(), "largest": x.max(), "std": x.std()}
+        for name, x in zip(found.columns or [f"x{i}" for i in range(X.dim)], X.points.T, strict=True)
+    ]
+    drawn = np.arange(len(X))
+    if len(X) > most:
+        drawn = np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))
+    judged = _judge(X[drawn], None if labels is None else labels[drawn], kernel)
+    advice = _advice(facts, judged, coordinates)
+    if printed_json({"data": facts, "coordinates": coordinates, "kernel": judged, "advice": advice}):
+        return
+    print_facts(str(X), facts)
+    rows = [tuple(coordinate.values()) for coordinate in coordinates]
+    print_table("", ("coordinate", "least", "mean", "largest", "std"), rows)
+    title = f"Kernel on {len(drawn)} measures" if len(drawn) < len(X) else "Kernel"
+    print_facts(title, judged)
+    for line in advice:
+        show(f"- {line}")
+
+
+def _labels(labels: Any) -> str | None:
+    if labels is None:
+        return None
+    from ..comparison._folds import task_of
+
+    if task_of(labels) == "regression":
+        return f"numbers, {_range(labels)}"
+    classes, counts = np.unique(labels, return_counts=True)
+    shown = ", ".join(f"{name!s} {count}" for name, count in list(zip(classes, counts, strict=True))[:10])
+    return f"{counted(len(classes), 'class')}: {shown}{' ...' if len(classes) > 10 else ''}"
+
+
+def _judge(X: Any, labels: Any, named: Named) -> dict[str, Any]:
+    """Return the spectrum of the Gram matrix, length scales, and the error of nearest neighbours."""
+    from .. import definiteness, kernels, pairwise
+    from ..comparison._folds import task_of
+    from ._naming import with_length_scale
+
+    kernel = with_length_scale(named, X)
+    K = kernel(X)
+    spectrum = definiteness.spectrum(K)
+    found = {
+        "kernel": repr(kernel),
+        "proved definite": {True: "yes", False: "no", None: "unknown"}[kernel.is_positive_definite(X.dim)],
+        "spectrum": spectrum.verdict,
+        "negative mass": f"{spectrum.negative_mass:.2%}",
+        "effective dimension": float(spectrum.eigenvalues.sum() ** 2 / (spectrum.eigenvalues**2).sum()),
+    }
+    diagonal = np.diagonal(K)
+    gaps = diagonal[:, None] + diagonal[None] - 2 * K  # squared distances in feature space
+    if isinstance(kernel, kernels.Exponential):
+        gaps = pairwise(X, divergence=kernel.divergence)
+        found["median distance"] = median_distance(gaps) if gaps.any() else 0.0
+        found["largest definite length scale"] = definiteness.psd_length_scale(gaps)
+    if labels is not None and len(X) > 1 and task_of(labels) == "classification":
+        nearest = (gaps + np.diag(np.full(len(X), np.inf))).argmin(axis=1)
+        found["error of the nearest neighbour"] = float(np.mean(labels[nearest] != labels))
+    return found
+
+
+def _advice(facts: dict[str, Any], judged: dict[str, Any], coordinates: list[dict[str, Any]]) -> list[str]:
+    """Return what to do about what was found."""
+    lines = []
+    if unequal([c["std"] for c in coordinates]):
+        lines.append(STANDARDIZE)
+    if facts["equal measures"]:
+        repeated = counted(facts["equal measures"], "measure repeats another", "measures repeat others")
+        lines.append(f"{repeated}; cross-validation on such is too optimistic.")
+    if judged["spectrum"] == "indefinite":
+        lines.append("The Gram matrix is indefinite: --learner lssvm takes it; gram --repair clip mends it.")
+    if judged.get("median distance") == 0:
+        lines.append(
+            "All distances are 0: this kernel does not tell the measures apart. Try another, or other columns."
+        )
+    elif "median distance" in judged:
+        lines.append(f"Length scales around {judged['median distance']:.3g} are a fair start.")
+    return lines
+
+
+def _range(values: Any) -> str:
+    low, high = number(values.min()), number(values.max())
+    return low if low == high else f"{low} to {high}"

@@ -1,7 +1,9 @@
-"""``kermes fit``: from a file of labelled measures to a model file; a comparison with one candidate."""
+"""``kermes fit`` and ``kermes compare``: from a file of labelled measures to a model file, or to a leaderboard."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -11,12 +13,10 @@ import click
 import numpy as np
 
 from .._quantities import counted
-from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
-from ._columns import read_with, units_of, units_option
-from ._hints import say_hints, standardized
-from ._options import as_json, command, kernel_option, output, plans, reads, seed_option, task_option
-from ._output import print_json, show
-from ._reading import Reading
+from ..exceptions import DegenerateDataWarning, InvalidParameterError, KermesError, UnsuitableDataError
+from ._options import Name, Named, command, html, kernel, output, reads, seed, split, task, units
+from ._output import print_plan, printable, printed_json, say, show, wants_json
+from ._reading import Reading, units_of
 
 
 @command(
@@ -24,10 +24,9 @@ from ._reading import Reading
     "kermes fit digits.npz -k sinkhorn:epsilon=0.5 -o digits.kermes",
     "kermes fit cells.csv --by patient --columns cd4,cd8 --label age --learner gp -o age.kermes",
 )
-@plans
 @reads()
-@kernel_option
-@task_option
+@kernel
+@task
 @click.option(
     "--learner",
     type=click.Choice(["auto", "svm", "lssvm", "gp"]),
@@ -35,25 +34,20 @@ from ._reading import Reading
     help="Support vector machine, least squares, or Gaussian process.",
 )
 @click.option(
-    "--calibrate",
-    is_flag=True,
-    help="Also fit models without each of five folds, for predict --proba and --interval.",
+    "--calibrate", is_flag=True, help="Also fit models without each of five folds, for predict --proba and --interval."
 )
-@units_option
-@seed_option
+@units
+@seed
 @output("The model file.", unwritten="model.kermes")
-@as_json
 def fit(
-    data: Path,
     reading: Reading,
-    kernel: str,
+    kernel: Named,
     task: str,
     learner: str,
     calibrate: bool,
     units: str | None,
     seed: int,
     output: Path,
-    as_json: bool,
 ) -> None:
     """Fit a classifier or a regression, and save it.
 
@@ -64,45 +58,42 @@ def fit(
     """
     from .. import _persistence
     from ..comparison._report import describe
-    from ._candidates import candidate
+    from ._naming import candidate
 
     _persistence.require()
     if calibrate and units is not None:
         raise click.UsageError(
             "--calibrate is for measures that are exchangeable, which those of one of the --units are not."
         )
-    found = read_with(reading, data, units=() if units is None else (units,))
+    found = reading.read(units=units)
     labels, task = labels_of(found, task)
-    if not as_json:
-        show(f"{found.measures}, {_described(labels, task)}")
-    say_hints(found, reading)
-    reading = standardized(found, reading)
+    if task == "regression":
+        name, constant = "R²", "the mean: 0"
+        what = f"regression of numbers from {labels.min():g} to {labels.max():g}"
+    else:
+        counts = np.unique(labels, return_counts=True)[1]
+        name, constant = "accuracy", f"the largest class: {counts.max() / len(labels):.3f}"
+        what = f"classification into {counted(len(counts), 'class')}"
+    if not wants_json():
+        show(f"{found.measures}, {what}")
+    reading.say_hints(found)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    scaler, parts = reading.scaler(found.measures), units_of(found, units)
+    scaler, parts = reading.scaler(found.measures, automatic=True), units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
     _persistence.write(kept, output, model_notes(reading, found, task))
-    name = "accuracy" if task == "classification" else "R²"
-    if as_json:
-        summary = {
-            "measures": len(labels),
-            "units": units,
-            "task": task,
-            "model": describe(model),
-            "score": name,
-            "folds": scores,
-        }
-        moments = {"mean": np.mean(scores), "std": np.std(scores)} if len(scores) else {}
-        ending = {"settings tried": settings, "seconds": seconds, "output": str(output)}
-        print_json(summary | moments | ending)
+    summary = {"measures": len(labels), "units": units, "task": task, "model": describe(model), "score": name}
+    moments = {"mean": np.mean(scores), "std": np.std(scores)} if len(scores) else {}
+    ending = {"settings tried": settings, "seconds": seconds, "output": output}
+    if printed_json(summary | {"folds": scores} | moments | ending):
         return
     tried = f", each time the best of {settings} settings" if settings > 1 else ""
     if len(scores):
         judged = f"{name} {np.mean(scores):.3f} ± {np.std(scores):.3f} in {len(scores)}-fold cross-validation"
         judged += "" if parts is None else f" of {counted(len(np.unique(parts)), 'unit')}"
-        show(f"{judged}{tried}{_baseline(labels, task)}")
+        show(f"{judged}{tried} ({constant})")
     else:
         show("Too few measures for a score by nested cross-validation.")
     show(" ".join(describe(model).split()))
@@ -119,11 +110,10 @@ def _fitted(
 
     from .. import compare
     from ..comparison import CandidateModel
-    from ..comparison._candidate import as_trial
-    from ..comparison._search import n_settings
+    from ..comparison._search import as_trial
     from ..engine import DEFAULT
 
-    settings = n_settings(as_trial(one, task, DEFAULT))
+    settings = as_trial(one, task, DEFAULT).n_settings
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)  # fewer folds: the score says how many
@@ -167,14 +157,115 @@ def labels_of(data: Any, task: str) -> tuple[Any, str]:
     return read_target(data.labels, len(data.measures), task)
 
 
-def _described(labels: Any, task: str) -> str:
-    if task == "regression":
-        return f"regression of numbers from {labels.min():g} to {labels.max():g}"
-    return f"classification into {counted(len(np.unique(labels)), 'class')}"
+#: What is said before a comparison within a budget.
+BUDGET = (
+    "The budget is for the kernels: baselines always run, a fold or a compilation that was begun is finished, and the "
+    "last fit and the report come after it."
+)
 
 
-def _baseline(labels: Any, task: str) -> str:
-    """Return what a constant answer would reach."""
-    if task == "regression":
-        return " (the mean: 0)"
-    return f" (the largest class: {np.unique(labels, return_counts=True)[1].max() / len(labels):.3f})"
+@command(
+    "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced -k mmd:sigma=1 -o best.kermes",
+    "kermes compare cells.csv --by patient --columns cd4,cd8 --label sick -k sliced --covariates age",
+    "kermes compare digits.npz -k euclidean -k sliced --cv 3 --html report.html",
+)
+@reads()
+@click.option("-k", "--kernel", "names", type=Name("kernel"), multiple=True, help="A kernel to compare; several times.")
+@task
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="For the kernels: leave out what takes longer than 30s, 5min, 1h. Reading, baselines, code compiled at first "
+    "use, the last fit and the report come on top.",
+)
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of cross-validation.")
+@units
+@click.option(
+    "--covariates",
+    metavar="A,B,...",
+    callback=split,
+    help="What else is known of each measure: also linear models of these columns, of the measures, and of both.",
+)
+@html(metavar="FILE", help="Also a report for a browser.")
+@seed
+@output("Where the best model goes.")
+def compare(
+    reading: Reading,
+    names: tuple[Named, ...],
+    task: str,
+    budget: str | None,
+    cv: int,
+    units: str | None,
+    covariates: tuple[str, ...] | None,
+    html: Path | None,
+    seed: int,
+    output: Path | None,
+) -> None:
+    """Compare kernels on labelled measures; print the leaderboard.
+
+    Kernels that suit the data are chosen unless some are named. Scores are from nested cross-validation: what is
+    searched is searched within the training sets.
+    """
+    from .. import _persistence
+    from .. import compare as run
+    from .._dry_run import is_dry
+    from .._quantities import as_seconds, duration
+    from ..comparison import ComparisonInterrupted
+    from ..comparison._auto import frame_of
+    from ..comparison._compare import plan
+    from ..core.jit import compilation
+    from ._naming import candidate
+
+    if output is not None:
+        _persistence.require()
+        if html is not None and html.resolve() == output.resolve():
+            raise click.UsageError("--html and -o name one file, for the report and for the model.")
+    if budget is not None:
+        as_seconds(budget, "budget")  # before the data are read
+    found = reading.read(units=units, covariates=covariates)
+    labels, task = labels_of(found, task)
+    reading.say_hints(found)
+    X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
+    candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
+    if is_dry():
+        print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler))
+        return
+    if budget is not None:
+        say(BUDGET)
+    beside = frame_of({name: found.metadata[name] for name in covariates}) if covariates else None
+    try:
+        with compilation() as compiling:
+            result = run(
+                X, labels, task, candidates, cv, budget, seed,
+                groups=units_of(found, units), preprocessing=scaler, covariates=beside,
+            )  # fmt: skip
+    except ComparisonInterrupted as interruption:
+        show(interruption.comparison)  # what was finished
+        raise
+    if budget is not None and sum(compiling) > 1.0:
+        say(f"Compiling took {duration(sum(compiling))}, this time only; kermes warmup does it ahead.")
+    facts = {"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output}
+    if not printed_json(facts):
+        show(result)
+    if (html or output) and all(row["status"] != "ok" for row in result.table):
+        raise KermesError("no kernel was finished, so there is nothing to write. Give a greater --budget.")
+    if output is not None:
+        name, model = _best(result)
+        _persistence.write(model, output, model_notes(reading, found, task))
+        say(f"Best model{name} written to {output}")
+    if html is not None:
+        result.report(html, command=printable(shlex.join(["kermes", *sys.argv[1:]])))
+        say(f"Report written to {html}")
+
+
+def _best(result: Any) -> tuple[str, Any]:
+    """Return the best model that predicts from measures alone, as predict does; and its name, if it is not the first.
+
+    Models beside covariates take a table of both, which only Python has.
+    """
+    from ..comparison._auto import WithCovariates
+
+    for place, row in enumerate(result.rows):
+        if row.status == "ok" and not isinstance(row.candidate.learner, WithCovariates):
+            return (f" without covariates, {row.name},", result.fit(row.name)) if place else ("", result.best_)
+    raise KermesError("no kernel without covariates was finished, and predict takes no others. Leave out -o.")

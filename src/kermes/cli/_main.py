@@ -21,22 +21,14 @@ import click
 from .._checks import guess
 from ..exceptions import KermesError
 from . import leave
-from ._cluster import cluster
-from ._compare import compare
-from ._completion import completion
-from ._convert import convert
-from ._demo import demo
-from ._diagnose import diagnose
-from ._distances import distances, gram
-from ._explain import explain
-from ._fit import fit
-from ._list import list_names
-from ._mean import mean
+from ._demo import demo, reproduce
+from ._distances import diagnose, distances, gram
+from ._fit import compare, fit
+from ._groups import explain, test_groups
+from ._list import completion, list_names, warmup
 from ._output import printable, say
 from ._predict import predict
-from ._reproduce import reproduce
-from ._test import test_groups
-from ._warmup import warmup
+from ._summaries import cluster, convert, mean
 
 FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 #: Errors of the operating system that the user can mend by another path. Of kermes' own these are the ValueErrors.

@@ -1,7 +1,7 @@
 """Divergences and kernels by short names with parameters: ``sinkhorn:epsilon=0.4,cost=euclidean``.
 
-The short names of the command line. Summaries, parameters, defaults and claims are read from
-the classes; here is only which class a name means, and an example of it.
+The short names of the command line, and the candidates that ``fit`` and ``compare`` make of them. Summaries,
+parameters, defaults and claims are read from the classes; here is only which class a name means, and an example of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .. import divergences, ground
 from .._checks import choice
 from ..divergences import Divergence, Jensen
 from ..exceptions import InvalidParameterError
+from ._options import Named
 
 GROUNDS = {
     "linear": ground.Linear,
@@ -30,6 +31,10 @@ OBJECTS: dict[str, dict[str, Any]] = {
 }
 #: What turns a distance into a kernel: exp(-(d / length_scale)^power / 2), or exp(-t d^2) of a Jensen difference.
 PROFILE = ("length_scale", "power", "t", "normalized")
+#: Rates of semigroup kernels that are tried.
+RATES = (0.3, 1.0, 3.0, 10.0)
+#: What the command line calls a learner, for classes and for numbers.
+LEARNERS = {"svm": ("svc", "svr"), "lssvm": ("lssvm", "ridge"), "gp": ("gp", "gp")}
 
 
 class Spec(NamedTuple):
@@ -96,11 +101,7 @@ class Entry:
         return self.cls(**given)
 
 
-def _table(*entries: Entry) -> dict[str, Entry]:
-    return {entry.name: entry for entry in entries}
-
-
-DIVERGENCES = _table(
+_DIVERGENCES = (
     Entry("wasserstein", divergences.Wasserstein, "wasserstein:p=1"),
     Entry("sinkhorn", divergences.Sinkhorn, "sinkhorn:epsilon=0.4"),
     Entry("sliced", divergences.SlicedWasserstein, "sliced:n_slices=50"),
@@ -114,16 +115,14 @@ DIVERGENCES = _table(
     Entry("exponential-family", divergences.ExponentialFamily, "exponential-family:family=gaussian,beta=1"),
     Entry("euclidean", divergences.Euclidean, "euclidean"),
 )
-KERNELS = _table(
+_KERNELS = (
     Entry("igv", "IGV", "igv:eta=0.1"),
     Entry("kigv", "IGV", "kigv:eta=0.01,sigma=0.1", featured=True),
     Entry("entropy", "Entropy", "entropy:t=1,sigma=1"),
     Entry("bhattacharyya", "Bhattacharyya", "bhattacharyya:ground=linear,eta=0.1"),
     Entry("mass-laplace", "MassLaplace", "mass-laplace:family=gaussian,beta=0.1"),
 )
-
-
-TABLES = {"divergence": DIVERGENCES, "kernel": KERNELS}
+DIVERGENCES, KERNELS = ({entry.name: entry for entry in listed} for listed in (_DIVERGENCES, _KERNELS))
 
 
 def parse(string: str) -> Spec:
@@ -179,7 +178,39 @@ def kernel(string: str) -> Any:
 
 def entries() -> list[tuple[str, Entry]]:
     """Return ('divergence' or 'kernel', entry) for every name."""
-    return [(kind, entry) for kind, known in TABLES.items() for entry in known.values()]
+    return [("divergence", entry) for entry in _DIVERGENCES] + [("kernel", entry) for entry in _KERNELS]
+
+
+def candidate(named: Named, task: str, dim: int, learner: str = "auto") -> Any:
+    """Return a named kernel with a learner; length scale and rate are searched unless the name has them."""
+    from .. import kernels
+    from ..comparison import Candidate
+    from ..comparison._candidate import definite_power
+
+    kernel, given = named.made, named.given
+    open_scale = isinstance(kernel, kernels.Exponential) and "length_scale" not in given
+    if open_scale and "power" not in given:
+        kernel.set_params(power=definite_power(kernel.divergence, dim))
+    if learner == "auto":
+        proved = bool(kernel.is_positive_definite(dim))
+        learner = "gp" if task == "regression" else "svm" if proved else "lssvm"
+    chosen = LEARNERS[learner][task == "regression"]
+    if open_scale:
+        power = {"power": [float(given["power"])]} if "power" in given else None
+        return Candidate(named.name, kernel.divergence, learner=chosen, grid=power)
+    rate = isinstance(kernel, (kernels.Semigroup, kernels.Entropy)) and "t" not in given and learner != "gp"
+    return Candidate(named.name, kernel=kernel, learner=chosen, grid={"t": RATES} if rate else None)
+
+
+def with_length_scale(named: Named, X: Any) -> Any:
+    """Return the kernel; at the median distance if its name says no length scale."""
+    from .. import kernels, pairwise
+    from .._scales import median_distance
+
+    kernel = named.made
+    if not isinstance(kernel, kernels.Exponential) or "length_scale" in named.given:
+        return kernel
+    return kernel.set_params(length_scale=median_distance(pairwise(X, divergence=kernel.divergence)))
 
 
 def _object(owner: str, given: Any, options: dict[str, Any]) -> Any:

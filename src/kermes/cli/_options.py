@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from .._checks import guess
 from ..exceptions import InvalidParameterError
-from ._output import check_output, print_plan
+from ._output import new_file, print_plan
 from ._reading import Reading
 
 Function = Callable[..., Any]
-
-#: Options of :class:`Reading` by what they are about.
-OF_TABLES = ("by", "columns", "weights", "drop_missing")
-OF_TEXT = ("separator", "decimal", "encoding")
-OF_CELLS = ("use", "arcsinh", "compensate")
-OF_IMAGES = ("threshold", "binary", "spacing", "invert")
-
 
 DATA = """DATA is a table with a row for each point (.csv, .tsv, .parquet; - for standard
 input), annotated cells (.h5ad), a folder of .fcs files, saved measures or a
@@ -111,21 +105,28 @@ def _spacing(ctx: click.Context, param: click.Parameter, value: str | None) -> s
         raise click.BadParameter(f"{value!r} is neither 'pixel', 'unit' nor a number.") from None
 
 
+class Named(NamedTuple):
+    """A divergence or kernel, the name by which it was asked for, and the parameters in that."""
+
+    name: str
+    made: Any
+    given: dict[str, Any]
+
+
 class Name(click.ParamType):  # type: ignore[type-arg]
-    """A divergence or kernel by its short name; kept as a string, checked here."""
+    """A divergence or kernel by its short name; it becomes a :class:`Named`."""
 
     def __init__(self, kind: str) -> None:
         self.name, self._kind = "name[:key=value,...]", kind
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Named:
         """Check the name and its parameters before any data are read."""
         from . import _naming as naming
 
         try:
-            getattr(naming, self._kind)(value)
+            return Named(str(value), getattr(naming, self._kind)(value), naming.parse(value).options)
         except InvalidParameterError as error:
             self.fail(f"{error} All names: kermes list.", param, ctx)
-        return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Offer the names."""
@@ -137,15 +138,24 @@ class Name(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(e.name, help=e.summary) for e in known if e.name.startswith(incomplete)]
 
 
+def flag(name: str, *spellings: str, help: str) -> Callable[[Function], Function]:
+    """Return a flag that no command takes: the context keeps it under its name."""
+    kept: dict[str, Any] = {"expose_value": False, "callback": lambda ctx, _, value: ctx.meta.update({name: value})}
+    return click.option(*spellings, is_flag=True, is_eager=True, help=help, **kept)
+
+
+PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**32 - 1)  # what NumPy's older generator takes
+column = functools.partial(click.option, metavar="COLUMN")
 READING_OPTIONS = [
-    click.option("--by", metavar="COLUMN", help="Tables, cells: the column that names the measures."),
+    column("--by", help="Tables, cells: the column that names the measures."),
     click.option(
         "--columns",
         metavar="A,B,...",
         callback=split,
         help="Tables: the coordinates; all other numbers by default. Cells: genes or channels.",
     ),
-    click.option("--weights", metavar="COLUMN", help="Tables, cells: the column of masses."),
+    column("--weights", help="Tables, cells: the column of masses."),
     click.option("--drop-missing", is_flag=True, default=None, help="Tables: drop rows that lack a number."),
     click.option("--separator", metavar="CHARACTER", help="Text: what divides cells; by the first line."),
     click.option(
@@ -166,65 +176,53 @@ READING_OPTIONS = [
     click.option("--invert", is_flag=True, default=None, help="Images: dark ink on bright ground."),
     click.option("--atoms", type=click.IntRange(1), metavar="N", help="Draw at most N atoms of each measure."),
 ]
-LABEL: dict[str, Any] = {
-    "metavar": "COLUMN",
-    "help": "The column (or array) of labels: the class, group or number of each measure.",
-}
-#: In commands that compare groups, the older spelling is heard too.
-label_or_group = click.option("--label", "--group", cls=Renamed, **LABEL)
+label = functools.partial(column, help="The column (or array) of labels: the class, group or number of each measure.")
 LABEL_OPTIONS = [
-    click.option("--label", **LABEL),
-    click.option("--labels", type=click.Path(path_type=Path), metavar="FILE", help="A file of labels, in order."),
+    click.option("--labels", type=PATH, metavar="FILE", help="A file of labels, in order."),
     click.option(
         "--samples",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="TABLE",
         help="A table with a row for each measure, by its name; --label is a column of it.",
     ),
 ]
-
-
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, is_eager=True, help="Only print the pairs, and the time and memory that they would take."
+dry_run_option = flag(
+    "dry_run", "--dry-run", help="Only print the pairs, and the time and memory that they would take."
 )
-
-
-def plans(command: Function) -> Function:
-    """Add ``--dry-run``, which ends a command where its engine would begin to compute."""
-
-    @functools.wraps(command)
-    def with_plan(dry_run: bool, **options: Any) -> Any:
-        if not dry_run:
-            return command(**options)
-        from .._dry_run import Planned
-        from .._dry_run import dry_run as nothing_is_computed
-
-        try:
-            with nothing_is_computed():
-                return command(**options)
-        except Planned as planned:
-            print_plan({planned.name: planned.estimate} if planned.estimate is not None else {}, options["as_json"])
-
-    return dry_run_option(with_plan)
+as_json = flag("json", "--json", help="Print JSON instead of text.")
 
 
 def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Function]:
-    """Add the argument DATA and the options of :class:`Reading`, which the command gets as ``reading``."""
-    of_labels_options = [label_or_group, *LABEL_OPTIONS[1:]] if groups else LABEL_OPTIONS if labels else []
+    """Add the argument DATA and the options of :class:`Reading`, which the command gets as ``reading``.
+
+    Also ``--json``, and ``--dry-run``, which ends a command where its engine would begin to compute. In commands that
+    compare groups, the older spelling of ``--label`` is heard too.
+    """
+    one_label = label("--label", "--group", cls=Renamed) if groups else label("--label")
+    options = [dry_run_option, click.argument("data", type=PATH), *([one_label, *LABEL_OPTIONS] if labels else [])]
 
     def decorate(command: Function) -> Function:
-        of_labels = ["label", "labels", "samples"] if labels else []
-        names = [*OF_TABLES, *OF_TEXT, *OF_CELLS, *OF_IMAGES, "standardize", "atoms", *of_labels]
-
         @functools.wraps(command)
-        def with_reading(**options: Any) -> Any:
-            reading = Reading(**{name: options.pop(name) for name in names})
-            return command(reading=reading, **options)
+        def with_reading(data: Path, **options: Any) -> Any:
+            known = [field.name for field in fields(Reading) if field.name in options]
+            options["reading"] = Reading(data, **{name: options.pop(name) for name in known})
+            if not click.get_current_context().meta["dry_run"]:
+                return command(**options)
+            from .._dry_run import Planned
+            from .._dry_run import dry_run as nothing_is_computed
 
-        decorated: Function = with_reading
-        for option in reversed([*of_labels_options, *READING_OPTIONS]):
+            try:
+                with nothing_is_computed():
+                    return command(**options)
+            except Planned as planned:
+                print_plan({planned.name: planned.estimate} if planned.estimate is not None else {})
+
+        decorated = as_json(with_reading)
+        of_command: list[click.Parameter] = vars(decorated)["__click_params__"]
+        of_command.insert(0, of_command.pop())  # the last in the help
+        for option in reversed([*options, *READING_OPTIONS]):
             decorated = option(decorated)
-        return click.argument("data", type=click.Path(path_type=Path))(decorated)
+        return decorated
 
     return decorate
 
@@ -232,54 +230,45 @@ def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Fun
 class OutputOption(click.Option):
     """A file to write; a dry run writes none, so that it needs none and looks at none."""
 
-    def __init__(self, *args: Any, unwritten: str | None = None, **options: Any) -> None:
+    def __init__(self, *args: Any, unwritten: str | None = None, endings: tuple[str, ...] = (), **options: Any) -> None:
         super().__init__(*args, **options)
-        self._unwritten = None if unwritten is None else Path(unwritten)
+        self._unwritten, self._endings = None if unwritten is None else Path(unwritten), endings
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """Return the path; in a dry run one of the same kind that is not touched."""
-        if not ctx.params.get("dry_run"):
-            return super().process_value(ctx, value)
-        return self._unwritten if self.value_is_missing(value) else self.type_cast_value(ctx, value)
+        """Return the path, of a kind that can be written; in a dry run one of the same kind that is not touched."""
+        if not ctx.meta.get("dry_run"):
+            path = super().process_value(ctx, value)
+        else:
+            path = self._unwritten if self.value_is_missing(value) else self.type_cast_value(ctx, value)
+        if path is not None and self._endings and path.suffix.lower() not in self._endings:
+            raise InvalidParameterError(f"`output` (-o) must end in {', '.join(self._endings)}; got {path.name!r}.")
+        return path
 
 
-def new_file(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse, before any work, a file that cannot be written, or exists and is not to be replaced."""
-    if value is not None:
-        replaced = ctx.params.get("force", True) or ctx.params.get("resume", False)
-        check_output(value, replaced, can_resume="resume" in ctx.params)
-    return value
-
-
-def output(help: str, unwritten: str | None = None) -> Callable[[Function], Function]:
+def output(help: str, *endings: str, unwritten: str | None = None) -> Callable[[Function], Function]:
     """Add ``-o`` and ``--force``; it is required if there is a name that a dry run, which writes nothing, may take."""
-
-    def decorate(command: Function) -> Function:
-        @functools.wraps(command)
-        def without_force(force: bool, **options: Any) -> Any:
-            return command(**options)
-
-        path = click.Path(path_type=Path)
-        kind: dict[str, Any] = {"cls": OutputOption, "unwritten": unwritten, "required": unwritten is not None}
-        where = click.option("-o", "--output", type=path, callback=new_file, help=help, **kind)
-        force = click.option("-f", "--force", is_flag=True, is_eager=True, help="Replace a file that exists.")
-        return force(where(without_force))
-
-    return decorate
+    kind: dict[str, Any] = {"cls": OutputOption, "unwritten": unwritten, "required": unwritten is not None}
+    kind["endings"] = endings
+    where = click.option("-o", "--output", type=PATH, callback=new_file, help=help, **kind)
+    force = flag("force", "-f", "--force", help="Replace a file that exists.")
+    return lambda command: force(where(command))
 
 
-html_option = functools.partial(
+html = functools.partial(
     click.option, "--html", cls=OutputOption, type=click.Path(dir_okay=False, path_type=Path), callback=new_file
 )
-task_option = click.option(
+task = click.option(
     "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
 )
-divergence_option = click.option(
+divergence = click.option(
     "-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance."
 )
-kernel_option = click.option(
-    "-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel."
+kernel = click.option("-k", "--kernel", type=Name("kernel"), default="sliced", show_default=True, help="The kernel.")
+seed = click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of all draws.")
+units = column(
+    *("--units", "--groups"),
+    cls=Renamed,
+    help="What has several measures (donor, batch): those of one unit are never parted by a split.",
 )
-SEED = click.IntRange(0, 2**32 - 1)  # what NumPy's older generator takes
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-seed_option = click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of all draws.")
+blocks = column("--blocks", help="Permute within these only: site, batch, donor seen twice.")
+assigned = column("--units", help="What labels were assigned to, if it has several measures: donor.")

@@ -7,10 +7,8 @@ import math
 import re
 import shutil
 import sys
-import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,22 +17,21 @@ import click
 import numpy as np
 
 from .._atomic import require_writable, whole
-from .._checks import needed
 from ..exceptions import InvalidParameterError
 
-MATRICES = (".npy", ".npz", ".csv", ".zarr")
-ROWS = (".csv", ".parquet")
 #: Columns of a terminal below which tables are set closer.
 NARROW = 70
 #: Characters that command a terminal, and bytes of a name that are not UTF-8.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def check_output(path: Path, replace: bool, can_resume: bool = False) -> None:
+def new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
     """Refuse, before any work, a path that cannot be written to, and one that exists unless it is to be replaced."""
+    if path is None:
+        return None
     folder = is_zarr(path)
-    if path.exists() and not replace:
-        if can_resume and _is_ours(path):
+    if path.exists() and not (ctx.meta.get("force", True) or ctx.params.get("resume", False)):
+        if "resume" in ctx.params and _is_ours(path):
             raise FileExistsError(
                 f"{str(path)!r} exists; use --resume to go on with it if it is unfinished, or --force to start anew."
             )
@@ -44,43 +41,12 @@ def check_output(path: Path, replace: bool, can_resume: bool = False) -> None:
     if folder and path.exists() and not _is_ours(path):
         raise FileExistsError(f"{str(path)!r} exists and is not a Zarr folder that kermes wrote; it is left alone.")
     require_writable(path.with_name(f"{path.name}.new") if folder else path)
+    return path
 
 
 def is_zarr(path: Path) -> bool:
     """Whether the name is that of a Zarr folder."""
     return path.suffix.lower() == ".zarr"
-
-
-@contextmanager
-def replacing(path: Path, resumable: bool) -> Iterator[Path]:
-    """Yield a folder beside ``path`` that takes its place at the end; ``path`` itself if it is new and resumable.
-
-    What is resumable and was interrupted is kept.
-    """
-    beside = path.exists() or not resumable
-    draft = path.with_name(f"{path.stem}.new{path.suffix}") if beside else path
-    if beside and draft.exists():
-        raise FileExistsError(
-            f"{str(draft)!r} is in the way, of an interrupted run? Go on with -o {draft} --resume, or remove it."
-        )
-    try:
-        yield draft
-    except BaseException as error:
-        if resumable and isinstance(error, KeyboardInterrupt) and draft.exists():
-            say(f"What was finished is in {draft}: go on with -o {draft} --resume")
-        elif beside:
-            shutil.rmtree(draft, ignore_errors=True)
-        raise
-    if beside:
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        try:
-            if path.exists():
-                path.rename(old / "old")
-            draft.rename(path)
-        finally:
-            if not path.exists() and (old / "old").exists():  # interrupted between the two
-                (old / "old").rename(path)
-            shutil.rmtree(old)
 
 
 def _is_ours(path: Path) -> bool:
@@ -90,12 +56,6 @@ def _is_ours(path: Path) -> bool:
         return bool({"kermes", "kermes_matrix"} & set(attributes))
     except (OSError, ValueError, KeyError, TypeError):
         return path.is_dir() and not any(path.iterdir())
-
-
-def refuse_ending(path: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a kind of file that cannot be written, before any work."""
-    if path is not None and path.suffix.lower() not in endings:
-        raise InvalidParameterError(f"`output` (-o) must end in {', '.join(endings)}; got {path.name!r}.")
 
 
 def refuse_name(by: str, names: Iterable[str]) -> None:
@@ -127,12 +87,7 @@ def _broken(line: str, width: int) -> list[str]:
         return [line]
     margin = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=margin,
-        replace_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
+        line, width, subsequent_indent=margin, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -141,9 +96,16 @@ def printable(text: Any) -> str:
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
 
 
-def print_json(content: Any) -> None:
-    """Print one JSON document; numbers that JSON lacks become null."""
-    click.echo(printable(json.dumps(_plain(content), indent=2, ensure_ascii=False)))
+def wants_json() -> bool:
+    """Whether the command has the option ``--json``."""
+    return bool(click.get_current_context().meta.get("json"))
+
+
+def printed_json(content: Any) -> bool:
+    """Print one JSON document if ``--json`` asks for it, and return whether it does; what JSON lacks becomes null."""
+    if wants_json():
+        click.echo(printable(json.dumps(_plain(content), indent=2, ensure_ascii=False)))
+    return wants_json()
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]], right: int = 1) -> None:
@@ -195,29 +157,23 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
         show(f"  {name.ljust(width)}  {value}")
 
 
-def print_plan(estimates: Mapping[str, Any], as_json: bool) -> None:
+def print_plan(estimates: Mapping[str, Any]) -> None:
     """Print what a dry run would have computed: pairs, time and memory of each name, and of all."""
     from .._quantities import duration, size
 
-    if not estimates and as_json:  # nothing that the engine would do
-        print_json({"pairs": 0, "seconds": None, "bytes": None})
+    found = list(estimates.values())
+    pairs = sum(part.pairs for part in found)
+    seconds = float(sum(part.seconds for part in found)) if found else None
+    largest = float(max(part.bytes for part in found)) if found else None
+    if printed_json({"pairs": pairs, "seconds": seconds, "bytes": largest}):
         return
-    if not estimates:
-        print_facts("not computed", {"pairs": 0, "time": "not estimated: it goes into no pairs of measures"})
-        return
-    total = {
-        "pairs": sum(found.pairs for found in estimates.values()),
-        "seconds": float(sum(found.seconds for found in estimates.values())),
-        "bytes": float(max((found.bytes for found in estimates.values()), default=0.0)),
-    }
-    if as_json:
-        print_json(total)
-        return
-    for name, found in estimates.items() if len(estimates) > 1 else ():
-        show(f"{name}: {found}")
-    names = f"{next(iter(estimates))}, " if len(estimates) == 1 else ""
-    facts = {"pairs": total["pairs"], "time": duration(total["seconds"]), "memory": size(total["bytes"])}
-    print_facts(f"{names}not computed", {name: str(value) for name, value in facts.items()})
+    if len(found) > 1:
+        for name, part in estimates.items():
+            show(f"{name}: {part}")
+    time = "not estimated: it goes into no pairs of measures" if seconds is None else duration(seconds)
+    memory = None if largest is None else size(largest)
+    title = f"{next(iter(estimates))}, not computed" if len(found) == 1 else "not computed"
+    print_facts(title, {"pairs": pairs, "time": time, "memory": memory})
 
 
 def number(value: Any) -> str:
@@ -238,44 +194,6 @@ def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     text = StringIO()
     write_csv(columns, text)
     click.echo(printable(text.getvalue()) if sys.stdout.isatty() else text.getvalue(), nl=False)
-
-
-def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None:
-    """Write a square matrix with the names of its rows (``.npy``: without)."""
-    kind = path.suffix.lower()
-    if kind == ".zarr":
-        with replacing(path, resumable=False) as folder:
-            group = _open_group(folder, "w", {"kermes_matrix": name})
-            group.create_array(name, data=np.asarray(matrix))
-            _create_keys(group, keys)
-    elif kind == ".csv":
-        columns = {by: keys} | {str(key): column for key, column in zip(keys, matrix.T, strict=True)}
-        if len(columns) <= len(keys):
-            raise InvalidParameterError("two measures have one name, so a CSV cannot hold both; use .npz.")
-        write_rows(columns, path)
-    else:
-        with whole(path) as temporary, open(temporary, "wb") as file:
-            if kind == ".npz":
-                np.savez_compressed(file, **{name: matrix, "keys": keys})
-            else:
-                np.save(file, matrix, allow_pickle=False)
-
-
-def write_keys(keys: Any, path: Path) -> None:
-    """Write the names of the measures into a Zarr group, as its array ``keys``."""
-    _create_keys(_open_group(path, "r+", None), keys)
-
-
-def _create_keys(group: Any, keys: Any) -> None:
-    names = np.asarray(keys)
-    kind = str if names.dtype.kind == "U" else names.dtype  # strings of any length; the other kind has no standard
-    group.create_array("keys", shape=names.shape, dtype=kind, overwrite=True)[:] = names
-
-
-def _open_group(path: Path, mode: Any, attributes: dict[str, Any] | None) -> Any:
-    zarr = needed("zarr", "distributed", "Writing .zarr")
-    # A string with "::" would be an address.
-    return zarr.open_group(zarr.storage.LocalStore(path), mode=mode, attributes=attributes)
 
 
 def _plain(value: Any) -> Any:

@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidMeasureError, InvalidParameterError
-from ._options import as_json, command, output, plans, reads
-from ._output import ROWS, print_json, refuse_ending, refuse_name, say, write_rows
+from ._options import command, output, reads
+from ._output import printed_json, refuse_name, say, wants_json, write_rows
 from ._reading import Reading
 
 
@@ -20,7 +20,6 @@ from ._reading import Reading
     "kermes predict age.kermes new.csv --std -o ages.csv",
 )
 @click.argument("model", type=click.Path(path_type=Path))
-@plans
 @reads()
 @click.option("--proba", is_flag=True, help="Also the probability of each class.")
 @click.option("--std", is_flag=True, help="Also the standard deviation of each number.")
@@ -29,18 +28,8 @@ from ._reading import Reading
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     help="Also an interval, or a set of classes, of this coverage.",
 )
-@output("Where to: .csv or .parquet; printed by default.")
-@as_json
-def predict(
-    model: Path,
-    data: Path,
-    reading: Reading,
-    proba: bool,
-    std: bool,
-    interval: float | None,
-    output: Path | None,
-    as_json: bool,
-) -> None:
+@output("Where to: .csv or .parquet; printed by default.", ".csv", ".parquet")
+def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: float | None, output: Path | None) -> None:
     """Predict with a saved model, a row for each measure.
 
     The prediction is the last column. The file is read as the training data were, unless options say otherwise.
@@ -50,22 +39,16 @@ def predict(
     from .. import _persistence
     from ..files._data import require_there
 
-    refuse_ending(output, ROWS)
     require_there(model)
     file = _persistence.read(model)
-    reading = reading.or_else(file.notes.get("reading", {}), data)
-    _refuse_other_reading(reading, file.notes, data)
-    found = _read(reading, data)
-    _refuse_other_kind(found.kind, file.notes, data)
-    _refuse_other_columns(found, file.notes, data)
+    found = _read(reading, file.notes)
     results = _covered(file.model, found.measures, interval) | _predictions(file.model, found.measures, proba, std)
     refuse_name(found.by, results)
     columns = {found.by: found.keys} | results
-    if as_json:
-        names = list(columns)
+    if wants_json():
         rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
-    if output is not None or not as_json:
+        printed_json([dict(zip(columns, row, strict=True)) for row in rows])
+    if output is not None or not wants_json():
         write_rows(columns, output)
     if found.labels is not None:
         say(_score(columns["prediction"], found.labels, file.model))
@@ -73,10 +56,26 @@ def predict(
         say(f"{len(found.measures)} predictions written to {output}")
 
 
-def _read(reading: Reading, data: Path) -> Any:
-    """Read the data; of a column that is not there, say who wants it."""
+def _read(reading: Reading, notes: dict[str, Any]) -> Any:
+    """Read data as those of the model were; refuse what would give it other coordinates than it knows."""
+    from ..files import is_table
+
+    reading = reading.or_else(notes.get("reading", {}))
+    if reading.standardize:
+        raise InvalidParameterError(
+            "`standardize` (--standardize) is for fit: the model divides new data as it divided its own."
+        )
+    if is_table(reading.path):
+        _refuse_other_kind("table", notes, reading.path)
+    known = tuple(notes.get("reading", {}).get("columns") or ())
+    fitted = f"the model was fitted with {', '.join(known)}, in this order."
+    if known and reading.columns is not None and reading.columns != known:
+        raise InvalidParameterError(
+            f"`columns` (--columns) are {', '.join(reading.columns)}, {fitted} Leave --columns out, or rename the "
+            "columns of the file."
+        )
     try:
-        return reading.read(data)
+        found = reading.read()
     except InvalidMeasureError as error:
         if "there is no column" not in str(error) or not reading.columns:
             raise
@@ -84,37 +83,16 @@ def _read(reading: Reading, data: Path) -> Any:
             f"{error} The model was fitted with the columns {', '.join(reading.columns)} of each {reading.by}; rename "
             "those of the file, or name the last one with --by."
         ) from None
-
-
-def _refuse_other_reading(reading: Reading, notes: dict[str, Any], data: Path) -> None:
-    """Refuse, before the data are read, options that would give the model other coordinates than it knows."""
-    from ..files import is_table
-
-    if reading.standardize:
+    _refuse_other_kind(found.kind, notes, reading.path)
+    if known and found.columns and tuple(found.columns) != known:  # saved measures; tables are read by these names
         raise InvalidParameterError(
-            "`standardize` (--standardize) is for fit: the model divides new data as it divided its own."
-        )
-    if is_table(data):
-        _refuse_other_kind("table", notes, data)
-    known = tuple(notes.get("reading", {}).get("columns") or ())
-    if known and reading.columns is not None and reading.columns != known:
-        raise InvalidParameterError(
-            f"`columns` (--columns) are {', '.join(reading.columns)}, the model was fitted with {', '.join(known)}, in "
-            "this order. Leave --columns out, or rename the columns of the file."
-        )
-
-
-def _refuse_other_columns(found: Any, notes: dict[str, Any], data: Path) -> None:
-    """Refuse saved measures whose coordinates are not those of the model; tables are read by the names of the model."""
-    known = tuple(notes.get("reading", {}).get("columns") or ())
-    if known and found.columns and tuple(found.columns) != known:
-        raise InvalidParameterError(
-            f"{data.name!r} has the coordinates {', '.join(found.columns)}, the model was fitted with "
-            f"{', '.join(known)}, in this order. Predict from the table, or convert it with --columns "
-            f"{','.join(known)}."
+            f"{reading.path.name!r} has the coordinates {', '.join(found.columns)}, {fitted} Predict from the table, "
+            f"or convert it with --columns {','.join(known)}."
         )
     if known and found.kind == "measures" and not found.columns:
-        say(f"{data.name} has no names of coordinates: they are taken for {', '.join(known)}, in this order.")
+        name = reading.path.name
+        say(f"{name} has no names of coordinates: they are taken for {', '.join(known)}, in this order.")
+    return found
 
 
 def _refuse_other_kind(kind: str, notes: dict[str, Any], data: Path) -> None:

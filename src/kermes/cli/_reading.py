@@ -1,99 +1,167 @@
-"""How a command reads its data, as said by options or by the notes of a model file."""
+"""How a command reads its data, as said by options or by the notes of a model file, and what it says about them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import InvalidFileError, UnsuitableDataError
+from ..core import ragged
+from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
+from ._output import say
+
+#: Coordinates whose standard deviations differ by more than this factor should be standardised.
+UNEQUAL = 10.0
+STANDARDIZE = "The coordinates have very different standard deviations: --standardize, unless their units are the same."
+STANDARDIZED = (
+    "Each coordinate is divided by its standard deviation, since these differ more than tenfold; --no-standardize "
+    "leaves them, if their units are the same."
+)
+
+
+def _noted(kind: Any) -> Any:
+    """Return a field that model files keep, as a value of this kind or a list of them."""
+    return field(default=None, metadata={"noted": kind})
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read; None where nothing was said."""
+    """Which file is read, and how; None where nothing was said."""
 
-    by: str | None = None
-    columns: tuple[str, ...] | None = None
-    weights: str | None = None
+    path: Path
+    by: str | None = _noted(str)
+    columns: tuple[str, ...] | None = _noted([str])
+    weights: str | None = _noted(str)
     label: str | None = None
     labels: Path | None = None
-    metadata: tuple[str, ...] | None = None  # columns beside the label, such as blocks
     samples: Path | None = None
-    drop_missing: bool | None = None
+    drop_missing: bool | None = _noted(bool)
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    use: str | None = None
-    arcsinh: float | None = None
-    compensate: bool | None = None
+    use: str | None = _noted(str)
+    arcsinh: float | None = _noted((int, float))
+    compensate: bool | None = _noted(bool)
     standardize: bool | None = None
-    threshold: float | None = None
-    binary: bool | None = None
-    spacing: str | float | None = None
-    invert: bool | None = None
-    atoms: int | None = None
-    scale: tuple[float, ...] | None = None  # in model files of the first edition
+    threshold: float | None = _noted((int, float))
+    binary: bool | None = _noted(bool)
+    spacing: str | float | None = _noted((str, int, float))
+    invert: bool | None = _noted(bool)
+    atoms: int | None = _noted(int)
+    scale: tuple[float, ...] | None = _noted([float])  # in model files of the first edition
 
-    def read(self, path: Path) -> Any:
-        """Return the data of the file, at most ``atoms`` atoms in each measure; the model standardises."""
+    def read(self, **columns: str | tuple[str, ...] | None) -> Any:
+        """Return the data of the file, at most ``atoms`` atoms in each measure; the model standardises.
+
+        ``columns`` say something of each measure beside its label (units that stay together, blocks, covariates), by
+        the options that name them; each measure must have a value in them.
+        """
+        from ..files import kind
         from ..files import read as read_file
+        from ..files._data import MEANING
+        from ..measures._frame import without_value
 
-        later = ("standardize", "atoms", "scale")
+        listed = {option: (names,) if isinstance(names, str) else names or () for option, names in columns.items()}
+        asked = {name: option for option, names in listed.items() for name in names}
+        if asked and self.samples is None and self.path.exists() and "metadata" not in MEANING[kind(self.path)]:
+            option = next(iter(asked.values()))
+            raise InvalidParameterError(
+                f"`{option}` (--{option}) must name a column, which {self.path.name!r} does not have; give --samples "
+                "TABLE, a table with a row for each measure."
+            )
+        later = ("path", "standardize", "atoms", "scale")
         named = {name: value for name, value in asdict(self).items() if value is not None and name not in later}
-        data = read_file(path, **named)
+        data = read_file(self.path, metadata=tuple(asked), **named)
         X = data.measures
         if self.scale is not None:
             if len(self.scale) != X.dim:
-                raise InvalidFileError(f"the model file scales {len(self.scale)} coordinates; {path} has {X.dim}.")
+                raise InvalidFileError(f"the model file scales {len(self.scale)} coordinates; {self.path} has {X.dim}.")
             X = X.map_points(lambda points: points / np.array(self.scale))
-        return replace(data, measures=X if self.atoms is None else X.subsample(self.atoms))
+        data = replace(data, measures=X if self.atoms is None else X.subsample(self.atoms))
+        for name, option in asked.items():
+            gaps = without_value(data.metadata[name])
+            if gaps.any():
+                raise InvalidParameterError(
+                    f"`{option}` (--{option}): measure {data.keys[gaps.argmax()]!s} has no value in the column "
+                    f"{name!r}; leave it out or fill it in."
+                )
+        return data
 
-    def scaled(self, path: Path) -> Any:
+    def read_groups(self, numbers: bool = False, **columns: str | None) -> tuple[Any, dict[str, Any]]:
+        """Read measures with labels, which name groups unless they are ``numbers``, and the columns of options."""
+        found = self.read(**columns)
+        if found.labels is None:
+            raise InvalidParameterError(
+                "`label` (--label) must name the groups; for files of images also --labels FILE."
+            )
+        if not numbers:
+            _require_groups(found.labels, self.label or "label")
+        self.say_hints(found)
+        return found, {option: None if name is None else found.metadata[name] for option, name in columns.items()}
+
+    def scaled(self) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
-        from ._hints import say_hints
+        data = self.read()
+        self.say_hints(data)
+        return replace(data, measures=self.rescaled(data.measures)[0])
 
-        data = self.read(path)
-        say_hints(data, self)
-        return self.scale_data(data)
+    def rescaled(self, X: Any, automatic: bool = False) -> tuple[Any, Any]:
+        """Return measures as :meth:`scaler` makes them, and the fitted step or None."""
+        scaler = self.scaler(X, automatic)
+        return (X if scaler is None else scaler.fit_transform(X)), scaler
 
-    def scale_data(self, data: Any) -> Any:
-        """Return the data standardised if that was asked for."""
-        scaler = self.scaler(data.measures)
-        return data if scaler is None else replace(data, measures=scaler.fit_transform(data.measures))
-
-    def scaler(self, X: Any) -> Any:
+    def scaler(self, X: Any, automatic: bool = False) -> Any:
         """Return the step that divides each coordinate by its standard deviation, or None if that was not asked for.
 
-        Where nothing was said and one coordinate decides all distances, say so.
+        Where nothing was said and one coordinate decides all distances, say so; ``automatic`` takes it as asked for.
         """
         from sklearn.preprocessing import StandardScaler
 
         from .. import MapPoints
-        from ._hints import say_units
 
-        if self.standardize is None:
-            say_units(X)
-        if not self.standardize:
+        asked = self.standardize
+        if asked is None and unequal(X.points.std(axis=0)):
+            say(STANDARDIZED if automatic else f"Hint: {STANDARDIZE}")
+            asked = automatic
+        if not asked:
             return None
         constant = np.flatnonzero(X.points.std(axis=0) == 0)
         if len(constant):
             raise UnsuitableDataError(f"coordinate {constant[0]} is constant and has no scale; leave it out.")
         return MapPoints(StandardScaler(with_mean=False), weighting="atom")
 
+    def say_hints(self, data: Any) -> None:
+        """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
+        X = data.measures
+        if not data.columns or self.columns is not None or data.kind == "measures":
+            return
+        names = [name or repr(name) for name in data.columns]
+        say(f"Coordinates: {', '.join(names)} (choose others with --columns)")
+        same = (X.points == X.points[X.offsets[:-1]][ragged.owners(X.offsets)]).all(axis=0)  # within each measure
+        if same.any() and X.sizes.max() > 1:
+            say(
+                f"Warning: {', '.join(names[i] for i in np.flatnonzero(same))}: the same in all rows of each measure, "
+                "so likely a label or a number of the measure; name the coordinates with --columns."
+            )
+        if X.sizes.max() == 1 and X.dim > 1:
+            say(
+                "Warning: every measure has one row, so it is a single point. Histograms have a row for each bin: "
+                "--columns BIN --weights COUNT."
+            )
+
     def notes(self) -> dict[str, Any]:
         """Return plain values that a model file keeps, without the labels."""
         return {name: value for name, value in asdict(self).items() if value is not None and name in NOTES}
 
-    def or_else(self, notes: Any, path: Path) -> Reading:
+    def or_else(self, notes: Any) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
         from ..files import kind
         from ..files._data import MEANING
 
         check_notes(notes)
-        known = (*MEANING[kind(path)], "atoms", "scale")
+        known = (*MEANING[kind(self.path)], "atoms", "scale")
         missing: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in notes.items()
@@ -102,22 +170,38 @@ class Reading:
         return replace(self, **missing)
 
 
+def unequal(stds: Any) -> bool:
+    """Whether coordinates have scales so different that one of them decides all distances."""
+    return bool(min(stds) > 0 and max(stds) > UNEQUAL * min(stds))
+
+
+def units_of(data: Any, units: str | None) -> Any:
+    """Return the unit of each measure, or None if no column was named; one unit cannot be divided."""
+    if units is None:
+        return None
+    values = data.metadata[units]
+    if (values == values[0]).all():
+        raise InvalidParameterError(
+            f"`units` (--units): all measures have {values[0]!s} in the column {units!r}; a split needs two units."
+        )
+    return values
+
+
+def _require_groups(labels: Any, name: str) -> None:
+    """Refuse labels that make no groups of two measures or more."""
+    groups, sizes = np.unique(labels, return_counts=True)
+    if len(groups) < 2:
+        raise UnsuitableDataError(f"all measures have {groups[0]!s} in {name!r}; there must be two groups or more.")
+    if sizes.min() < 2:
+        number = " If it is a number (age, dose): kermes test --trend." if labels.dtype.kind in "iuf" else ""
+        raise UnsuitableDataError(
+            f"every group must have two measures or more; group {groups[sizes.argmin()]!s} of {name!r} has one. Leave "
+            f"it out, or join it with another.{number}"
+        )
+
+
 #: What a model file may say about reading. It never names a file.
-NOTES: dict[str, Any] = {
-    "by": str,
-    "columns": [str],
-    "weights": str,
-    "drop_missing": bool,
-    "use": str,
-    "arcsinh": (int, float),
-    "compensate": bool,
-    "threshold": (int, float),
-    "binary": bool,
-    "spacing": (str, int, float),
-    "invert": bool,
-    "atoms": int,
-    "scale": [float],
-}
+NOTES: dict[str, Any] = {item.name: item.metadata["noted"] for item in fields(Reading) if item.metadata}
 
 
 def check_notes(notes: Any) -> None:
@@ -126,13 +210,11 @@ def check_notes(notes: Any) -> None:
         raise InvalidFileError(f"the model file is damaged: how data are read is {type(notes).__name__}, not a table.")
     for name, value in notes.items():
         kind = NOTES.get(name)
-        listed = isinstance(kind, list) and isinstance(value, (list, tuple)) and bool(value)
-        fits = kind and (all(isinstance(v, kind[0]) for v in value) if listed else _is_a(value, kind))
+        if isinstance(kind, list):
+            fits = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(v, kind[0]) for v in value)
+        else:
+            fits = bool(kind) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
         if not fits or (name == "atoms" and value < 1):
             raise InvalidFileError(
                 f"the model file is damaged, or not to be trusted: it reads data with {name}={value!r:.99}."
             )
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    return not isinstance(kind, list) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

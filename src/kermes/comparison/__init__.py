@@ -4,9 +4,9 @@ The way of one call::
 
     compare(X, y)
       -> labels, task, folds, score                       _folds     outer folds, each with inner splits of its rows
-      -> candidates, given or for these data              _auto, _candidate; beside covariates: _covariates
-      -> trials: sources, learner, values to try          _candidate, _learners
-      -> for each trial, the cheapest first on a budget   _run, _budget
+      -> candidates, given or for these data              _auto, _candidate
+      -> trials: sources, learner, values to try          _candidate
+      -> for each trial, the cheapest first on a budget   _run
            views of X: the measures, or a matrix for each source, every pair once; with a preprocessing for each
              outer fold, fitted to its training rows, and again for each inner split of them
            for each outer fold: blocks of the views -> tune on the inner splits -> predict the test rows   _search

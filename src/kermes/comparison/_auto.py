@@ -1,17 +1,20 @@
-"""The candidates for the data at hand."""
+"""The candidates for the data at hand, and those beside covariates: the same linear model of either, and of both."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from .._checks import choice
+from .._checks import choice, needed, row_number
 from .._scales import median_distance
+from .._typing import AnyArray
 from ..divergences import (
     MMD,
     Divergence,
@@ -24,7 +27,8 @@ from ..divergences import (
     Wasserstein,
 )
 from ..engine._job import pair_work
-from ..features import ClusterShares, Codebook, MomentFeatures
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..features import ClusterShares, Codebook, KernelFeatures, MomentFeatures
 from ..ground import Gaussian, Linear
 from ..measures import Measures, as_measures
 from ..measures._thinning import draw_points
@@ -54,6 +58,13 @@ _FIRST = {"classification": ("svc", "SVC"), "regression": ("ridge", "ridge")}
 _NEIGHBOURS = ("knn", "neighbours")
 _INDEFINITE = {"classification": ("lssvm", "LS-SVM"), "regression": _NEIGHBOURS}
 _DEFINITE = {"classification": _NEIGHBOURS, "regression": ("gp", "GP")}
+#: What the column of measures is called, beside the covariates.
+MEASURES = "measures"
+#: Regularisations that are tried: features of measures have variance 1 in all, covariates each.
+_LEARNERS: dict[str, tuple[Any, dict[str, list[float]]]] = {
+    "classification": (LogisticRegression(max_iter=10_000), {"logisticregression__C": [1.0, 10.0, 100.0]}),
+    "regression": (Ridge(), {"ridge__alpha": [1.0, 0.1, 0.01]}),
+}
 
 
 def auto_candidates(
@@ -103,12 +114,10 @@ def auto_candidates(
         return [*found, *_distances(measures, task, random_state, most_work)]
     step = Codebook(CODEBOOK, random_state)  # one for all, so that they share its result
     quantised = _distances(step.fit_transform(measures), task, random_state, most_work)
-    return [*found, *(c if c.divergence == GAUSSIAN else on_codebook(c, step) for c in quantised)]
-
-
-def on_codebook(candidate: Candidate, step: Codebook) -> Candidate:
-    """Return a candidate that compares measures on a codebook."""
-    return replace(candidate, name=f"{candidate.name}, codebook", preprocessing=step)
+    for item in quantised:
+        on_codebook = replace(item, name=f"{item.name}, codebook", preprocessing=step)
+        found.append(item if item.divergence == GAUSSIAN else on_codebook)
+    return found
 
 
 def _baselines(task: str, seed: int) -> list[Candidate]:
@@ -167,3 +176,88 @@ def _typical_distance(X: Measures, seed: int) -> float:
     rng = np.random.default_rng(seed)
     gaps = draw_points(X, SAMPLE, rng) - draw_points(X, SAMPLE, rng)
     return median_distance(np.sqrt((gaps**2).sum(axis=1)))
+
+
+@dataclass(eq=False, repr=False)
+class WithCovariates(BaseEstimator):
+    """An estimator on a data frame with the column 'measures' and those of the covariates.
+
+    Of measures that are compared, whose ``fingerprint`` it knows, ``covariates`` are looked up by their rows.
+    """
+
+    estimator: Any
+    covariates: dict[str, AnyArray]
+    fingerprint: str
+
+    def fit(self, X: Measures, y: Any) -> WithCovariates:
+        """Fit ``estimator_`` to the measures and the covariates of their rows."""
+        self.estimator_ = clone(self.estimator).fit(self._table(X), y)
+        return self
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict for a table, or for measures of the collection that was compared."""
+        return np.asarray(self.estimator_.predict(self._table(X)))
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Return the probabilities of the classes, likewise."""
+        return np.asarray(self.estimator_.predict_proba(self._table(X)))
+
+    def _table(self, X: Any) -> Any:
+        if not isinstance(X, Measures):
+            return X
+        if X.fingerprint != self.fingerprint:
+            raise UnsuitableDataError(
+                f"this model takes covariates too: pass a data frame with the column {MEASURES!r} (X.to_series()) and "
+                f"the columns {', '.join(map(repr, self.covariates))}."
+            )
+        known = {name: values[X.rows] for name, values in self.covariates.items()}
+        return frame_of({MEASURES: X.to_series(index=range(len(X))), **known})
+
+
+def with_covariates(covariates: Any, X: Measures, task: str, preprocessing: Any) -> list[Candidate]:
+    """Return three candidates: covariates alone, features of the measures alone, and both."""
+    table = read_covariates(covariates, len(X))
+    learner, grid = _LEARNERS[task]
+    features = KernelFeatures() if preprocessing is None else make_pipeline(preprocessing, KernelFeatures())
+    seen = (MEASURES, features, [MEASURES])
+    numbers = [name for name, values in table.items() if values.dtype.kind == "f"]
+    names = [name for name in table if name not in numbers]
+    known = [("numbers", StandardScaler(), numbers)] if numbers else []
+    known += [("names", OneHotEncoder(handle_unknown="ignore"), names)] if names else []
+    rows = {"covariates alone": known, "measures alone, linear": [seen], "measures and covariates": [seen, *known]}
+    return [
+        Candidate(
+            name,
+            learner=WithCovariates(make_pipeline(ColumnTransformer(steps), clone(learner)), table, X.fingerprint),
+            grid={f"estimator__{key}": values for key, values in grid.items()},
+        )
+        for name, steps in rows.items()
+    ]
+
+
+def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
+    """Return the columns of a table by name: numbers as float64, everything else as strings."""
+    if not hasattr(covariates, "columns"):
+        raise InvalidParameterError(
+            f"`covariates` must be a data frame with a row for each measure; got {type(covariates).__name__}."
+        )
+    table = {str(name): np.asarray(covariates[name]) for name in covariates.columns}
+    if not table or MEASURES in table or any(len(values) != n for values in table.values()):
+        raise InvalidParameterError(
+            f"`covariates` must have one column or more, none of them called {MEASURES!r}, and a row for each of the "
+            f"{n} measures; it has the shape {covariates.shape}."
+        )
+    for name, values in table.items():
+        numbers = values.dtype.kind in "iuf"
+        table[name] = values.astype(np.float64 if numbers else str)
+        gaps = np.flatnonzero(~np.isfinite(table[name]) if numbers else [v is None or v != v for v in values])
+        if len(gaps):
+            raise InvalidParameterError(
+                f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
+            )
+    return table
+
+
+def frame_of(columns: dict[str, Any]) -> Any:
+    """Return columns as a data frame."""
+    return needed("pandas", "frames", "A comparison with covariates").DataFrame(columns)

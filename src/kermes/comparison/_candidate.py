@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
 
-from .._checks import positive, real
+from .._checks import choice, guess
+from .._scales import median_distance
+from .._typing import AnyArray, FloatArray
 from ..divergences import Divergence
-from ..engine import Engine
+from ..engine import pairwise
+from ..estimators import LSSVMClassifier, LSSVMRegressor, MeasureGPRegressor
 from ..exceptions import InvalidParameterError
+from ..kernels import Exponential
 from ..kernels._base import takes_measures
-from ._learners import KernelGP, Learner, as_learner, is_dummy
+from ..measures import Measures
 
 #: Learners of candidates that name none.
 DEFAULT = {"classification": "svc", "regression": "ridge"}
@@ -108,49 +118,126 @@ class Candidate:
         return self
 
 
-class Trial(NamedTuple):
-    """A checked candidate: divergences or kernels to choose from, the learner, length scales and powers if given."""
+class Learner(NamedTuple):
+    """An estimator, what it takes ('kernel', 'distance' or 'measures'), and the values tried per parameter."""
 
-    sources: list[Any]
-    learner: Learner
-    length_scales: list[float] | None
-    powers: list[float] | None
+    estimator: Any
+    takes: str
+    grid: dict[str, list[Any]]
 
 
-def as_trial(candidate: Candidate, task: str, engine: Engine) -> Trial:
-    """Return a candidate ready to run, or say what does not fit together."""
-    grid, sources = dict(candidate.grid or {}), list(candidate.divergences)
-    others: dict[str, list[str]] = {}
-    scales = powers = None
-    if candidate.kernel is not None:
-        others = {type(candidate.kernel).__name__: list(candidate.kernel.get_params())}
-        own = {name: list(grid.pop(name)) for name in list(grid) if name in candidate.kernel.get_params()}
-        sources = [clone(candidate.kernel).set_params(**values) for values in ParameterGrid(own)]
-    elif sources:
-        scales = [positive(value, "length_scale") for value in grid.pop("length_scale", ())] or None
-        if candidate.learner != "gp":  # which has a parameter of this name
-            powers = [real(h, "power", low=0.0, high=2.0, open_low=True) for h in grid.pop("power", ())] or None
-    try:
-        learner = as_learner(DEFAULT[task] if candidate.learner is None else candidate.learner, grid, task, others)
-    except InvalidParameterError as error:
-        raise InvalidParameterError(f"candidate {candidate.name!r}: {error}") from None
-    if isinstance(learner.estimator, KernelGP):
-        learner.estimator.set_params(source=sources[0], engine=engine)
-        learner.grid["source"] = sources
-    elif sources and learner.takes == "measures":
+def definite_power(divergence: Divergence, dim: int) -> float:
+    """Return the power h of exp(-(d / l)^h / 2): the largest at most 2 for which it is proved definite, or else 2."""
+    known = divergence.claims(dim).negative_type
+    return min(known, 2.0) if known else 2.0
+
+
+@dataclass(eq=False, repr=False)
+class KernelGP(BaseEstimator):
+    """A Gaussian process on measures; length scale, variance and noise by marginal likelihood.
+
+    The search starts at the median distance if the ``source`` is a divergence, or at the parameters of a kernel. The
+    ``power`` of the kernel of a divergence is by default the one for which it is proved definite.
+    """
+
+    source: Any = None
+    task: str = "regression"
+    power: float | None = None
+    random_state: Any = None
+    engine: Any = None
+
+    def fit(self, X: Measures, y: Any) -> KernelGP:
+        """Fit ``gp_``, a Gaussian process of scikit-learn or kermes."""
+        kernel = ConstantKernel(1.0, (1e-3, 1e3)) * self._kernel(X)
+        if self.task == "classification":
+            self.gp_: Any = GaussianProcessClassifier(kernel, random_state=self.random_state)
+        else:
+            noisy = kernel + WhiteKernel(0.1, (1e-6, 10.0))
+            self.gp_ = MeasureGPRegressor(noisy, normalize_y=True, random_state=self.random_state)
+        with warnings.catch_warnings():
+            # Hyperparameters at their bounds: data without noise, or a kernel that says nothing. The scores show which.
+            warnings.filterwarnings("ignore", message="The optimal value found for dimension")
+            self.gp_.fit(X, y)
+        return self
+
+    def predict(self, X: Measures) -> AnyArray:
+        """Return the predictions of ``gp_``."""
+        return np.asarray(self.gp_.predict(X))
+
+    def _kernel(self, X: Measures) -> Any:
+        if not isinstance(self.source, Divergence):
+            return self.source
+        power = definite_power(self.source, X.dim) if self.power is None else self.power
+        median = median_distance(pairwise(X, divergence=self.source, engine=self.engine))
+        bounds = (0.01 * median, 100.0 * median)
+        return Exponential(self.source, median, power, length_scale_bounds=bounds, engine=self.engine)
+
+
+class DistanceGP(BaseEstimator):
+    """The Gaussian process in model files of the first edition, which takes distances; it predicts only."""
+
+    def predict(self, distances: FloatArray) -> FloatArray:
+        """Return the means from distances (m, n) to the training samples."""
+        K = self.variance_ * np.exp(-0.5 * (distances / self.length_scale_) ** 2)  # type: ignore[attr-defined]
+        return np.asarray(self.mean_ + self.scale_ * (K @ self.alpha_))  # type: ignore[attr-defined]
+
+
+_NEIGHBOURS = {"n_neighbors": [1, 3, 5, 9, 15]}
+_ERRORS = {"C": [1.0, 10.0, 100.0]}
+#: Large ones are for definite kernels: near minus an eigenvalue, 1 / gamma makes an indefinite system singular.
+_GAMMAS = {"gamma": [0.3, 3.0, 30.0]}
+
+#: Smooth settings come first: of equally good ones the first is taken.
+_NAMED: dict[str, dict[str, tuple[Any, dict[str, list[Any]]]]] = {
+    "classification": {
+        "svc": (SVC(kernel="precomputed"), _ERRORS),
+        # One factorisation for all classes, and no worse than one machine per pair of classes on the digits.
+        "lssvm": (LSSVMClassifier("precomputed", multiclass="ovr"), _GAMMAS),
+        "gp": (KernelGP(task="classification"), {}),
+        "knn": (KNeighborsClassifier(metric="precomputed"), _NEIGHBOURS),
+        "dummy": (DummyClassifier(), {}),
+    },
+    "regression": {
+        "ridge": (LSSVMRegressor("precomputed"), {"gamma": [0.1, 1.0, 10.0, 100.0, 1e3, 1e4]}),
+        "svr": (SVR(kernel="precomputed"), _ERRORS),
+        "gp": (KernelGP(), {}),
+        "knn": (KNeighborsRegressor(metric="precomputed"), _NEIGHBOURS),
+        "dummy": (DummyRegressor(), {}),
+    },
+}
+
+
+def as_learner(learner: Any, grid: Mapping[str, Any], task: str, others: Mapping[str, Iterable[str]]) -> Learner:
+    """Return a learner from its name or from a scikit-learn estimator, with ``grid`` in place of its own values.
+
+    ``others`` holds, for an error to name, the parameters that a grid may have beside those of the learner, by owner.
+    """
+    own: dict[str, list[Any]] = {}
+    if isinstance(learner, str):
+        learner, own = _NAMED[task][choice(learner, "learner", _NAMED[task])]
+    elif isinstance(learner, type) or not all(hasattr(learner, name) for name in ("fit", "predict", "get_params")):
         raise InvalidParameterError(
-            f"candidate {candidate.name!r}: `learner` must take a matrix: give {type(learner.estimator).__name__} the "
-            "parameter kernel='precomputed' or metric='precomputed', or leave out the divergence or kernel."
+            "`learner` must be the name of one, such as 'svc', or a scikit-learn estimator with fit and predict; "
+            f"got {learner!r}."
         )
-    if learner.takes == "distance" and candidate.kernel is not None:
-        raise InvalidParameterError(f"candidate {candidate.name!r} has a kernel, but its learner takes distances.")
-    if learner.takes != "measures" and not sources:
+    params = learner.get_params()
+    unknown = [name for name in grid if name not in params]
+    if unknown:
+        owners = {**others, type(learner).__name__: params}
+        has = "; ".join(f"{owner} has {', '.join(sorted(names))}" for owner, names in owners.items())
+        every = [name for names in owners.values() for name in names]
         raise InvalidParameterError(
-            f"candidate {candidate.name!r} must have a divergence or a kernel: its learner takes a matrix."
+            f"`grid` has the parameter {unknown[0]!r}, which {' and '.join(owners)} "
+            f"{'lacks' if len(owners) == 1 else 'lack'}.{guess(unknown[0], every)} {has}."
         )
-    if (scales or powers) and learner.takes != "kernel":
-        raise InvalidParameterError(
-            f"candidate {candidate.name!r} has a '{'length_scale' if scales else 'power'}', but its learner has no "
-            "kernel that is searched."
-        )
-    return Trial(sources, learner, scales, powers)
+    # The parameter that is 'precomputed' says which matrix an estimator takes.
+    given = {
+        name.split("__")[-1] for name, value in params.items() if isinstance(value, str) and value == "precomputed"
+    }
+    takes = "kernel" if given & {"kernel", "affinity"} else "distance" if "metric" in given else "measures"
+    return Learner(clone(learner), takes, {**own, **{name: list(values) for name, values in grid.items()}})
+
+
+def is_dummy(learner: Any) -> bool:
+    """Whether a learner looks at no data."""
+    return isinstance(learner, (DummyClassifier, DummyRegressor)) or (isinstance(learner, str) and learner == "dummy")

@@ -12,18 +12,16 @@ from sklearn.pipeline import make_pipeline
 
 from .._checks import choice, integer, require_order
 from .._typing import AnyArray
-from ..engine import Engine
+from ..engine import Engine, Estimate
 from ..engine._engine import as_engine
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, KermesError
 from ..measures import Measures, as_measures
-from ._auto import auto_candidates
-from ._budget import Clock, read_budget
-from ._candidate import Candidate, Trial, as_trial
-from ._covariates import with_covariates
+from ._auto import auto_candidates, with_covariates
+from ._candidate import Candidate
 from ._folds import as_score, outer_folds, read_groups, read_target
 from ._result import Comparison, ComparisonInterrupted, Row
-from ._run import Run
-from ._search import preprocess
+from ._run import Clock, Run
+from ._search import Trial, as_trial, preprocess
 
 
 def compare(
@@ -131,7 +129,7 @@ def compare(
     if not isinstance(progress, bool):
         choice(progress, "progress", ["auto"])
     grouped = read_groups(groups, len(measures))
-    score, clock = as_score(scoring, task), Clock(read_budget(budget))
+    score, clock = as_score(scoring, task), Clock(budget)
     folds = outer_folds(target, task, cv, inner_cv, grouped, seed)
     if score.name == "r2" and min(len(fold.test) for fold in folds) < 2:
         raise InvalidParameterError("R^2 needs two samples in every test fold; use scoring='neg_mean_absolute_error'.")
@@ -139,7 +137,10 @@ def compare(
     listed = _listed(candidates, measures, target, task, seed, preprocessing)
     if covariates is not None:
         listed += with_covariates(covariates, measures, task, preprocessing)
-    trials = _trials(listed, task, engine)
+    repeated = [name for name, count in Counter(item.name for item in listed).items() if count > 1]
+    if repeated:
+        raise InvalidParameterError(f"`candidates` must have different names; {repeated[0]!r} occurs twice.")
+    trials = [(item, as_trial(item, task, engine)) for item in listed]  # checked before anything is computed
     run = Run(measures, target, folds, score, seed, engine, progress, clock, trials)
     empty = Comparison(
         (), measures, target, task, score.name, tuple(folds), engine, seed, inner_cv, grouped, finished=False
@@ -151,6 +152,26 @@ def compare(
         return _refitted(replace(empty, rows=run.ranked(rows), finished=True), run.leader)
     except KeyboardInterrupt:
         raise ComparisonInterrupted(replace(empty, rows=run.ranked(rows))) from None
+
+
+def plan(
+    X: Measures, y: AnyArray, task: str, candidates: Any, seed: int, preprocessing: Any = None
+) -> dict[str, Estimate]:
+    """Return the pairs, time and memory of the distances of each candidate; learners come on top of them.
+
+    A candidate without a distance, or one that does not suit the data, has none.
+    """
+    engine, found = Engine(), {}
+    for candidate in _listed(candidates, X, y, task, seed, preprocessing):
+        distances = candidate.divergences or (getattr(candidate.kernel, "divergence", None),)
+        try:
+            parts = [engine.estimate(X, divergence=d) for d in distances if d is not None]
+        except KermesError:
+            continue
+        if parts:
+            pairs, seconds = (sum(getattr(part, name) for part in parts) for name in ("pairs", "seconds"))
+            found[candidate.name] = Estimate(int(pairs), float(seconds), max(part.bytes for part in parts))
+    return found
 
 
 def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, preprocessing: Any) -> list[Candidate]:
@@ -172,14 +193,6 @@ def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, pre
         both = step is not None and isinstance(candidates, str)  # codebooks of 'auto' follow what was asked for
         steps[id(step)] = make_pipeline(preprocessing, step) if both else preprocessing if step is None else step
     return [replace(item, preprocessing=steps[id(item.preprocessing)]) for item in listed]
-
-
-def _trials(listed: list[Candidate], task: str, engine: Engine) -> list[tuple[Candidate, Trial]]:
-    """Return the candidates, checked before anything is computed."""
-    repeated = [name for name, count in Counter(item.name for item in listed).items() if count > 1]
-    if repeated:
-        raise InvalidParameterError(f"`candidates` must have different names; {repeated[0]!r} occurs twice.")
-    return [(item, as_trial(item, task, engine)) for item in listed]
 
 
 def _refitted(found: Comparison, leader: tuple[str, Trial, list[Any]] | None) -> Comparison:

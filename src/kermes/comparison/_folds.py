@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,16 +37,12 @@ class Score(NamedTuple):
     search: Callable[[AnyArray, AnyArray], float]
 
 
-def _recall(truth: AnyArray, predicted: AnyArray) -> float:
-    """Return the mean recall of the classes that occur in ``truth``."""
-    return float(np.mean([np.mean(predicted[truth == label] == label) for label in np.unique(truth)]))
-
-
 _SCORES: dict[str, dict[str, Callable[..., Any]]] = {
     "classification": {
         # scikit-learn's own, with its checks, takes a third of the time of a search in small samples.
         "accuracy": lambda truth, predicted: np.mean(truth == predicted),
-        "balanced_accuracy": _recall,
+        # The mean recall of the classes that occur.
+        "balanced_accuracy": lambda truth, found: np.mean([np.mean(found[truth == c] == c) for c in np.unique(truth)]),
         "f1_macro": partial(metrics.f1_score, average="macro", zero_division=0.0),
     },
     "regression": {
@@ -63,7 +59,7 @@ def as_score(scoring: str | None, task: str) -> Score:
     name = next(iter(known)) if scoring is None else choice(scoring, "scoring", known)
     function = known[name]
     # R^2 is not defined for one sample, which is what a search in few samples may test on.
-    search = _SCORES[task]["neg_root_mean_squared_error"] if name == "r2" else function
+    search = known["neg_root_mean_squared_error" if name == "r2" else name]
     return Score(name, lambda t, p: float(function(t, p)), lambda t, p: float(search(t, p)))
 
 
@@ -80,7 +76,25 @@ def read_target(y: Any, n: int, task: str) -> tuple[AnyArray, str]:
     choice(task, "task", ["auto", *_SCORES])
     target = read_column(y, n)
     task = task_of(target) if task == "auto" else task
-    return (_labels(target) if task == "classification" else _numbers(target)), task
+    if task == "classification":
+        if target.dtype.kind == "f" and (target != np.floor(target)).any():
+            raise UnsuitableDataError(
+                f"`y` has {len(np.unique(target))} distinct values, all real: use task='regression'. Classes are whole "
+                "numbers or strings."
+            )
+        labels, codes = as_labels(target, "y")
+        if len(labels) < 2:
+            raise UnsuitableDataError(f"`y` must have two classes at least; it holds one only, {labels[0]!s}.")
+        return np.asarray(labels[codes]), task
+    try:
+        numbers = target.astype(np.float64)
+    except (TypeError, ValueError):
+        raise UnsuitableDataError("`y` holds values that are not numbers: use task='classification'.") from None
+    if target.dtype.kind not in "biufO" or not np.isfinite(numbers).all():
+        raise UnsuitableDataError("`y` must hold finite numbers; for names of classes use task='classification'.")
+    if np.ptp(numbers) == 0:
+        raise UnsuitableDataError(f"all values of `y` are equal, {numbers[0]:g}: there is nothing to learn.")
+    return numbers, task
 
 
 def read_groups(groups: Any, n: int) -> AnyArray | None:
@@ -91,7 +105,7 @@ def read_groups(groups: Any, n: int) -> AnyArray | None:
 def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: AnyArray | None, seed: int) -> list[Fold]:
     """Return the folds that all candidates share."""
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        splits = list(_split(y, task, _affordable(y, task, integer(cv, "cv", low=2), groups), groups, seed))
+        splits = _split(y, task, _affordable(y, task, integer(cv, "cv", low=2), groups), groups, seed)
     else:
         splits = _given(cv, y, groups)
     folds = [
@@ -130,25 +144,21 @@ def inner_folds(y: AnyArray, task: str, cv: int, groups: AnyArray | None, seed: 
     k = max(2, min(integer(cv, "inner_cv", low=2), _most_folds(y, task, groups)[0]))
     with warnings.catch_warnings():  # a class of one sample is in no training set of its split: it cannot be helped
         warnings.filterwarnings("ignore", message="The least populated class")
-        return list(_split(y, task, k, groups, seed))
+        return _split(y, task, k, groups, seed)
 
 
-def _split(y: AnyArray, task: str, k: int, groups: AnyArray | None, seed: int) -> Iterator[Split]:
-    if task == "classification":
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    else:
-        kind = KFold if groups is None else GroupKFold
-    yield from kind(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups)
+def _split(y: AnyArray, task: str, k: int, groups: AnyArray | None, seed: int) -> list[Split]:
+    kinds = (StratifiedKFold, StratifiedGroupKFold) if task == "classification" else (KFold, GroupKFold)
+    folds = kinds[groups is not None](k, shuffle=True, random_state=seed)
+    return list(folds.split(np.zeros(len(y)), y, groups))
 
 
 def _most_folds(y: AnyArray, task: str, groups: AnyArray | None) -> tuple[int, str]:
     """Return how many folds the data allow, and why not more."""
     if task == "classification":
         labels, counts = np.unique(y, return_counts=True)
-        limit, reason = (
-            int(counts.min()),
-            f"class {labels[counts.argmin()]!s} has {counted(int(counts.min()), 'sample')}",
-        )
+        limit = int(counts.min())
+        reason = f"class {labels[counts.argmin()]!s} has {counted(limit, 'sample')}"
     else:
         limit, reason = len(y) // 2, f"there are {counted(len(y), 'sample')}, and each fold needs 2 to test on"
     if groups is not None and len(np.unique(groups)) < limit:
@@ -196,8 +206,7 @@ def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:
         raise InvalidParameterError(
             f"`cv` must be a number of folds, a scikit-learn splitter or an iterable of (train, test); got {cv!r}."
         ) from None
-    found = splitter.split(np.zeros(len(y)), y, groups)
-    splits = [(np.asarray(train), np.asarray(test)) for train, test in found]
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(np.zeros(len(y)), y, groups)]
     for train, test in splits:
         if not len(train) or not len(test) or np.intersect1d(train, test).size:
             raise InvalidParameterError("each split of `cv` must have rows to train on and others to test on.")
@@ -220,31 +229,6 @@ def read_column(y: Any, n: int) -> AnyArray:
             f"({len(missing)} in all). Leave such measures out."
         )
     return target
-
-
-def _labels(target: AnyArray) -> AnyArray:
-    if target.dtype.kind == "f" and (target != np.floor(target)).any():
-        distinct = len(np.unique(target))
-        raise UnsuitableDataError(
-            f"`y` has {distinct} distinct values, all real: use task='regression'. Classes are whole numbers or "
-            "strings."
-        )
-    labels, codes = as_labels(target, "y")
-    if len(labels) < 2:
-        raise UnsuitableDataError(f"`y` must have two classes at least; it holds one only, {labels[0]!s}.")
-    return np.asarray(labels[codes])
-
-
-def _numbers(target: AnyArray) -> AnyArray:
-    try:
-        numbers = target.astype(np.float64)
-    except (TypeError, ValueError):
-        raise UnsuitableDataError("`y` holds values that are not numbers: use task='classification'.") from None
-    if target.dtype.kind not in "biufO" or not np.isfinite(numbers).all():
-        raise UnsuitableDataError("`y` must hold finite numbers; for names of classes use task='classification'.")
-    if np.ptp(numbers) == 0:
-        raise UnsuitableDataError(f"all values of `y` are equal, {numbers[0]:g}: there is nothing to learn.")
-    return numbers
 
 
 def _is_missing(value: Any) -> bool:

@@ -16,23 +16,10 @@ from .._typing import FloatArray
 from ..engine import DEFAULT, pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
-from ._candidate import Candidate, Trial, as_trial
-from ._covariates import WithCovariates
+from ._auto import WithCovariates
+from ._candidate import Candidate, KernelGP
 from ._folds import as_score, inner_folds, read_column, read_groups, read_target
-from ._learners import KernelGP
-from ._search import (
-    Fitted,
-    kernel_of,
-    matrices_of,
-    predictions,
-    preprocess,
-    roots,
-    source_number,
-    training,
-    tune,
-    views_of,
-    with_memory,
-)
+from ._search import Trial, as_trial, predictions, preprocess, roots
 
 
 @dataclass(eq=False, repr=False)
@@ -106,27 +93,23 @@ class CandidateModel(MeasureEstimator):
         splits = inner_folds(y, self.task_, self.cv, read_groups(groups, len(y)), seed)
         self.preprocessing_, self.X_fit_ = preprocess(step, measures, y)
         if known is None:
-            matrices = matrices_of(trial, self.X_fit_, engine)
-            known = with_memory(trial, self.X_fit_, engine, matrices), matrices
+            matrices = trial.matrices(self.X_fit_, engine)
+            known = trial.with_memory(self.X_fit_, engine, matrices), matrices
         trial, matrices = known
-        views = views_of(trial, self.X_fit_, matrices)
-        rows = training(trial, step, views, measures, y, splits, engine, self.X_fit_.dim)
-        fitted = tune(trial, rows, as_score(self.scoring, self.task_), seed)
-        self._keep(trial, fitted)
-        if self.task_ == "classification":
-            self.classes_ = np.unique(y)
-        number = source_number(trial, fitted)
-        return None if number is None else matrices[number]
-
-    def _keep(self, trial: Trial, fitted: Fitted) -> None:
+        views = trial.views(self.X_fit_, matrices)
+        rows = trial.training(step, views, measures, y, splits, engine, self.X_fit_.dim)
+        fitted = trial.tune(rows, as_score(self.scoring, self.task_), seed)
         self.takes_, self.learner_, self.search_score_ = trial.learner.takes, fitted.learner, fitted.score
         self.params_ = {name: value for name, value in fitted.setting.params.items() if name != "source"}
-        self.kernel_, number = kernel_of(trial, fitted, self.engine), source_number(trial, fitted)
+        self.kernel_, number = trial.kernel(fitted, self.engine), trial.source_number(fitted)
         self.source_: Any = None if number is None else trial.sources[number]
+        if self.task_ == "classification":
+            self.classes_ = np.unique(y)
         if isinstance(fitted.learner, KernelGP):
             self.learner_ = fitted.learner.gp_
             if fitted.learner.engine not in (self.engine, DEFAULT):
                 fitted.learner.engine.forget()  # the distances between training measures are no longer needed
+        return None if number is None else matrices[number]
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return the label or value predicted for each measure; a Gaussian process takes ``return_std=True``."""

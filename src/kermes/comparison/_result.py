@@ -23,7 +23,11 @@ from ._folds import Fold
 from ._model import CandidateModel
 from ._search import preprocess, roots
 
-#: Columns of the printed table, and the longest message in it.
+#: Columns of the table after rank and candidate; the longest message where it is printed.
+COLUMNS = (
+    *("mean", "std", "distance_seconds", "fit_seconds", "expected_seconds"),
+    *("definiteness", "status", "message"),
+)
 WIDTH = 72
 
 
@@ -142,19 +146,8 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """The leaderboard as plain rows: rank, candidate, mean, std, times, definiteness, status, message."""
         return [
-            {
-                "rank": i + 1 if row.status == "ok" else None,
-                "candidate": row.name,
-                "mean": row.mean,
-                "std": row.std,
-                "distance_seconds": row.distance_seconds,
-                "fit_seconds": row.fit_seconds,
-                "expected_seconds": row.expected_seconds,
-                "definiteness": row.definiteness,
-                "status": row.status,
-                "message": row.message,
-            }
-            for i, row in enumerate(self.rows)
+            {"rank": i if row.status == "ok" else None, "candidate": row.name, **{c: getattr(row, c) for c in COLUMNS}}
+            for i, row in enumerate(self.rows, 1)
         ]
 
     @property
@@ -230,19 +223,16 @@ class Comparison:
         return comparison_report(self, command).save(path)
 
     def __repr__(self) -> str:
-        header, body = self._cells()
-        widths = [max(len(row[j]) for row in [header, *body]) for j in range(len(header))]
-        lines = [self._title()]
-        for row in [header, *body]:
-            cells = [
-                cell.rjust(w) if j in (0, 2, 3, 4) else cell.ljust(w)
-                for j, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        columns = []
+        for name, *cells in zip(*self._cells(), strict=True):
+            width = max(map(len, [name, *cells]))
+            numbers = name in ("rank", self.scoring, "distances", "fits")
+            columns.append([cell.rjust(width) if numbers else cell.ljust(width) for cell in [name, *cells]])
+        lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+        return "\n".join([self._title(), *lines])
 
     def _repr_html_(self) -> str:
-        header, body = self._cells()
+        header, *body = self._cells()
         head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
         return f"<div>{escape(self._title())}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -253,19 +243,18 @@ class Comparison:
         ended = "" if self.finished else ", interrupted"
         return f"Comparison: {len(self.X)} measures, {kind}, {len(self.folds)} folds{apart}{ended}"
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of the printed table."""
-        header = ["rank", "candidate", self.scoring, "distances", "fits", "kernel", "status"]
-        body = []
-        for entry, row in zip(self.table, self.rows, strict=True):
+    def _cells(self) -> list[list[str]]:
+        """Return the printed table, its header first."""
+        found = [["rank", "candidate", self.scoring, "distances", "fits", "kernel", "status"]]
+        for i, row in enumerate(self.rows, 1):
             score = "" if row.mean is None else f"{row.mean:.3f} ± {row.std:.3f}"
             message = f"{row.status}: {row.message}" if row.message else row.status
             if row.warnings:
                 message += f", {counted(len(row.warnings), 'warning')}"
             times = [duration(s) if s else "" for s in (row.distance_seconds, row.fit_seconds)]
-            rank = "" if entry["rank"] is None else str(entry["rank"])
-            body.append([rank, row.name, score, *times, row.definiteness, shortened(" ".join(message.split()), WIDTH)])
-        return header, body
+            rank = str(i) if row.status == "ok" else ""
+            found.append([rank, row.name, score, *times, row.definiteness, shortened(" ".join(message.split()), WIDTH)])
+        return found
 
 
 class ComparisonInterrupted(KeyboardInterrupt):

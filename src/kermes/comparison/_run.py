@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections import Counter
@@ -11,43 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from .._quantities import duration
+from .._quantities import as_seconds, duration
 from .._typing import AnyArray
 from ..divergences import Divergence
 from ..engine import Engine
 from ..engine._progress import Progress
 from ..measures import Measures
 from ._auto import all_work
-from ._budget import Clock, estimate
-from ._candidate import Candidate, Trial
+from ._candidate import Candidate
 from ._folds import Fold, Score
 from ._result import Row
-from ._search import (
-    Fitted,
-    Memory,
-    Training,
-    View,
-    block,
-    definiteness,
-    evaluate,
-    finite_score,
-    gram_of,
-    hashable,
-    kernel_of,
-    matrices_of,
-    n_settings,
-    predictions,
-    preprocess,
-    seen,
-    source_number,
-    training,
-    tune,
-    views_of,
-    with_memory,
-)
+from ._search import Memory, Trial, block, evaluate, finite_score, hashable, predictions, preprocess
 
 #: Share of the time left up to which a candidate is run before others are estimated.
 CHEAP = 0.1
+
+
+class Clock:
+    """Time since the start of a run, and what is left of the budget: seconds, or a string such as '1h 30min'."""
+
+    def __init__(self, budget: Any) -> None:
+        self.budget = None if budget is None else as_seconds(budget, "budget")
+        self._started = time.perf_counter()
+
+    @property
+    def left(self) -> float:
+        """Seconds left; infinite without a budget."""
+        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._started)
 
 
 class _OutOfTime(Exception):
@@ -67,7 +58,7 @@ class Run:
     progress: bool | str
     clock: Clock
     trials: list[tuple[Candidate, Trial]]
-    leader: tuple[str, Trial, list[Any]] | None = None  # the best candidate so far, and its matrices
+    leader: tuple[str, Trial, list[Any]] | None = None  # the best so far, and its matrices: its last fit needs them
     _first: tuple[Any, ...] = ()
     _matrices: dict[Any, tuple[Any, float]] = field(default_factory=dict)
     _preprocessed: Memory = field(default_factory=dict)
@@ -89,9 +80,8 @@ class Run:
         if self.clock.budget is None:
             yield from waiting
             return
-        baselines = [number for number in waiting if not self.trials[number][1].sources]
-        yield from baselines
-        waiting = [number for number in waiting if number not in baselines]
+        yield from (number for number in waiting if not self.trials[number][1].sources)
+        waiting = [number for number in waiting if self.trials[number][1].sources]
         while waiting:
             known = [number for number in waiting if self._is_known(number)]
             unknown = [number for number in waiting if number not in known]
@@ -135,13 +125,13 @@ class Run:
         """Return the seconds a candidate will take: matrices not at hand, and fits like those of its learner so far."""
         candidate, trial = self.trials[number]
         step = candidate.preprocessing
-        fits = n_settings(trial) * self._fit_seconds.get(_kind(trial), 0.0)
+        fits = trial.n_settings * self._fit_seconds.get(trial.kind, 0.0)
         needed = {_key(source, step) for source in trial.sources}
         if step is None:
             return sum(self._estimates.get(key, 0.0) for key in needed - set(self._matrices)) + fits
         # Other measures in every fold, and in every fold of its search.
         searched = (len(fold.inner) * (len(fold.train) / len(self.X)) ** 2 for fold in self.folds)
-        matrices = len(self.folds) + (sum(searched) if n_settings(trial) > 1 else 0.0)
+        matrices = len(self.folds) + (sum(searched) if trial.n_settings > 1 else 0.0)
         shared = id(step) in {key[0] for key in self._preprocessed} and id(step) in self._used_steps
         step_seconds = 0.0 if shared else self._step_seconds.get(id(step), 0.0)
         return matrices * (step_seconds + sum(self._estimates.get(key, 0.0) for key in needed)) + fits
@@ -158,7 +148,10 @@ class Run:
             except Exception as error:  # one candidate must not cost the others
                 found = Row(candidate, "failed", message=f"{type(error).__name__}: {error}", error=error)
             finally:
-                self._release(trial)
+                for key in map(_key, trial.sources):  # forget matrices that no later candidate needs
+                    self._uses[key] -= 1
+                    if not self._uses[key]:
+                        self._matrices.pop(key, None)
         said = dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught)
         return replace(found, warnings=tuple(said))
 
@@ -170,7 +163,7 @@ class Run:
         step, Z, matrices, distance_seconds = candidate.preprocessing, self.X, [None] * len(trial.sources), 0.0
         if step is None:
             matrices, distance_seconds = self._evaluated(trial)
-        trial = with_memory(trial, self.X, self.engine, matrices)
+        trial = trial.with_memory(self.X, self.engine, matrices)
         found, predicted = [], []
         started = time.perf_counter()
         label = f"{number + 1}/{len(self.trials)} {candidate.name}"
@@ -182,41 +175,31 @@ class Run:
                 with compilation() as compiling:
                     if step is not None:
                         Z = preprocess(step, self.X, self.y, fold.train, self._preprocessed)[1]
-                        matrices = matrices_of(trial, Z, self.engine)
-                    views = views_of(trial, Z, matrices)
-                    rows = self._training(trial, step, fold, views, Z.dim)
+                        matrices = trial.matrices(Z, self.engine)
+                    views = trial.views(Z, matrices)
+                    own = [block(view, fold.train, fold.train) for view in views]
+                    X, y = self.X[fold.train], self.y[fold.train]
+                    rows = trial.training(step, own, X, y, fold.inner, self.engine, Z.dim, self._preprocessed)
                 spent = 0.0 if step is None else time.perf_counter() - entered
                 distance_seconds, started = distance_seconds + max(spent - sum(compiling), 0.0), started + spent
-                fitted = tune(trial, rows, self.score, self.seed)
+                fitted = trial.tune(rows, self.score, self.seed)
                 new = block(views[fitted.setting.view], fold.test, fold.train)
-                predicted.append(predictions(fitted.learner, seen(trial, fitted.setting, new)))
+                predicted.append(predictions(fitted.learner, trial.seen(fitted.setting, new)))
                 found.append(fitted)
                 bar.advance(1)
         fit_seconds = time.perf_counter() - started
-        self._fit_seconds[_kind(trial)] = fit_seconds / n_settings(trial)
+        self._fit_seconds[trial.kind] = fit_seconds / trial.n_settings
         self._used_steps.add(id(step))
         truths = [self.y[fold.test] for fold in self.folds]
         scores = [finite_score(self.score.function(*pair)) for pair in zip(truths, predicted, strict=True)]
         finite_score(float(np.std(scores)))  # squares of finite scores may overflow
-        if step is None:
-            self._follow(number, float(np.mean(scores)), trial, matrices)
-        return Row(
-            candidate,
-            "ok",
-            tuple(scores),
-            distance_seconds,
-            fit_seconds,
-            self._definiteness(trial, matrices, found, Z),
-            chosen=tuple(_described(trial, fitted) for fitted in found),
-            predicted=tuple(predicted),
-            expected_seconds=expected,
-        )
-
-    def _training(self, trial: Trial, step: Any, fold: Fold, views: list[View], dim: int) -> Training:
-        """Return what the search of a fold sees of its training rows."""
-        own = [block(view, fold.train, fold.train) for view in views]
-        X, y = self.X[fold.train], self.y[fold.train]
-        return training(trial, step, own, X, y, fold.inner, self.engine, dim, self._preprocessed)
+        place = (-float(np.mean(scores)), number)
+        if step is None and (self.leader is None or place < self._first):
+            self.leader, self._first = (candidate.name, trial, matrices), place
+        verdict = trial.definiteness(found, matrices, Z, self.engine)
+        chosen = tuple(trial.described(fitted) for fitted in found)
+        row = Row(candidate, "ok", tuple(scores), distance_seconds, fit_seconds, verdict, expected_seconds=expected)
+        return replace(row, chosen=chosen, predicted=tuple(predicted))
 
     def _evaluated(self, trial: Trial) -> tuple[list[Any], float]:
         """Return the matrices of a candidate and the seconds they took, now or when first needed."""
@@ -232,19 +215,6 @@ class Run:
         found = [self._matrices[_key(source)] for source in trial.sources]
         return [values for values, _ in found], sum(seconds for _, seconds in found)
 
-    def _follow(self, number: int, mean: float, trial: Trial, matrices: list[Any]) -> None:
-        """Keep the matrices of the candidate that leads: its fit to all samples and the report need them."""
-        place = (-mean, number)
-        if self.leader is None or place < self._first:
-            self.leader, self._first = (self.trials[number][0].name, trial, matrices), place
-
-    def _release(self, trial: Trial) -> None:
-        """Forget the matrices that no later candidate needs; the engine may remember their distances."""
-        for source in trial.sources:
-            self._uses[_key(source)] -= 1
-            if not self._uses[_key(source)]:
-                self._matrices.pop(_key(source), None)
-
     def _check_time(self, number: int) -> float | None:
         """Return the seconds a candidate is expected to take; refuse it if the budget has not so many left."""
         if self.clock.budget is None or not self.trials[number][1].sources:
@@ -257,15 +227,6 @@ class Run:
             raise _OutOfTime(f"would take about {duration(needed)}, {duration(left)} left of the budget")
         return needed
 
-    def _definiteness(self, trial: Trial, matrices: list[Any], found: list[Fitted], X: Measures) -> str:
-        """Judge the kernel of the setting chosen most often, on all samples."""
-        shapes = [fitted.setting[:3] for fitted in found]
-        often = found[shapes.index(max(shapes, key=shapes.count))]
-        kernel, number = kernel_of(trial, often, self.engine), source_number(trial, often)
-        if kernel is None or number is None:
-            return ""
-        return definiteness(kernel, lambda: gram_of(kernel, trial.sources[number], matrices[number], X), X.dim)
-
     def ranked(self, rows: list[Row]) -> tuple[Row, ...]:
         """Return rows from the best score to the worst, equals in the order of the candidates; then those without."""
         place = {candidate.name: number for number, (candidate, _) in enumerate(self.trials)}
@@ -273,18 +234,42 @@ class Run:
         return tuple(sorted(rows, key=lambda r: (last[r.status], -(r.mean or 0.0), place[r.name])))
 
 
-def _described(trial: Trial, fitted: Fitted) -> dict[str, Any]:
-    """Return the setting of a fold by names."""
-    s = fitted.setting
-    source = {} if trial.learner.takes == "measures" else {"source": trial.sources[s.view]}
-    shape = {} if s.length_scale is None else {"length_scale": s.length_scale, "power": s.power}
-    return {**source, **shape, **s.params}
-
-
 def _key(source: Any, step: Any = None) -> Any:
     """Return what equal divergences after the same step have in common; kernels stand for themselves: no hash."""
     return source if hashable(source) else id(source), id(step)
 
 
-def _kind(trial: Trial) -> str:
-    return type(trial.learner.estimator).__name__
+def estimate(source: Any, X: Measures, engine: Engine, seed: int, left: float = np.inf, long: float = 0.5) -> float:
+    """Return the seconds that all pairs will take, from the time of a sample of them.
+
+    Time is taken as a + b * pairs: a, what is done once (tables of a shared support), must not be counted per pair.
+    Compilation is paid for here and not counted. Errors are left for the run itself to meet: the estimate is then 0.
+    A sample says enough about all pairs after 0.05 s or with 64 measures; one of ``long`` seconds is not taken twice,
+    and a tenth of what is ``left`` of a budget is enough in any case.
+    """
+    most = time.perf_counter() + 0.1 * left
+    rows = np.random.default_rng(seed).permutation(len(X))
+    sampler = Engine("serial", memo=False, progress=False)
+
+    def sample(m: int) -> float:
+        """Return the seconds of the pairs of m measures, the better of two: a pause in one is no cost of pairs."""
+        part = X[np.sort(rows[:m])]
+        times: list[float] = []
+        while len(times) < 2 and sum(times) < long:
+            started = time.perf_counter()
+            evaluate(source, part, sampler)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    m, seconds = 2, 0.0
+    try:
+        evaluate(source, X[np.sort(rows[:2])], sampler)
+        first = sample(2)
+        while seconds - first < 0.05 and m < min(len(X), 64) and time.perf_counter() < most:
+            m = min(2 * m, len(X))
+            seconds = sample(m)
+    except Exception:
+        return 0.0
+    per_pair = max(0.0, seconds - first) / max(1, math.comb(m, 2) - 1)
+    once = max(0.0, first - per_pair)
+    return once + per_pair * math.comb(len(X), 2) / engine.n_threads

@@ -21,8 +21,6 @@ from ..inference._permutations import TOLERANCE, Permutations, as_generator
 from ..inference._study import Column, read_units, unit_means
 from ..measures import Measures, as_measures
 
-__all__ = ["CoordinateDifference", "Difference", "difference"]
-
 #: Points between which the median distance is taken.
 MEDIAN_POINTS = 1000
 #: Cells of (0, 1) over which the quantile functions of coordinates are compared.
@@ -147,10 +145,6 @@ def difference(
         Where several measures are of one unit (donor, slide) and the *units* were assigned to the groups: each unit
         counts once, by the mean of its :math:`f_i`, and units are permuted. Labels and blocks are those of units.
 
-    Returns
-    -------
-    Difference
-
     Notes
     -----
     *Bands*: at every point s is divided by its standard deviation under permutation of the labels; the largest of these
@@ -212,14 +206,13 @@ def difference(
         values, means = unit_means(values, unit), unit_means(means, unit)
         quantiles = unit_means(quantiles.reshape(len(unit), d * K), unit).reshape(-1, d, K)
     scores, bands, p_values, coordinates = _judge(values, quantiles, means, codes, permutations, level)
-    support = measures.support
     if not bands.any():
         warnings.warn(
             "all measures are equal: nothing differs, and all p-values are 1.", DegenerateDataWarning, stacklevel=2
         )
     return Difference(
         (groups[0], groups[1]), points, scores, bands, p_values, coordinates,
-        None if support is None else support.shape, kernel, permutations.number, level,
+        None if measures.support is None else measures.support.shape, kernel, permutations.number, level,
     )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""The data set on a plane, and how far to trust it."""
+"""The measures next to one, and the data set on a plane with how far to trust it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -13,12 +13,68 @@ from .._checks import as_distances, integer, positive
 from .._estimator import default_divergence
 from .._linalg import leading_eigh
 from .._scales import median_distance, unit_of
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray
 from ..core.eigenvalues import rounding
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
-from ..measures import as_measures
+from ..measures import Measure, as_measures
+
+
+class Neighbors(NamedTuple):
+    """The nearest measures, nearest first: ``indices`` (k,) into the collection and ``distances`` (k,)."""
+
+    indices: IndexArray
+    distances: FloatArray
+
+
+def nearest(
+    X: Any, query: int | Measure, divergence: Divergence | None = None, k: int = 5, engine: Engine | None = None
+) -> Neighbors:
+    """Return the k measures of a collection that are nearest to one; those at one distance are in their order in X.
+
+    Parameters
+    ----------
+    X : Measures, or anything ``as_measures`` takes
+    query : int or Measure
+        A row of X, or any measure, such as ``X_test[3]``. A member of X is not its own neighbour, whether it is given
+        as ``i`` or as ``X[i]``; other measures equal to it are.
+    divergence : Divergence, optional
+        Sliced Wasserstein by default.
+    k : int
+        How many; all others if there are fewer.
+    engine : Engine, optional
+        How distances are computed and remembered.
+
+    Notes
+    -----
+    *Cost*: ``len(X)`` distances, those that the engine knows already for free.
+
+    Examples
+    --------
+    >>> from kermes import Measures, divergences, inspection
+    >>> X = Measures.from_samples([[0.0, 1.0], [5.0], [0.5], [0.0, 2.0]])
+    >>> inspection.nearest(X, 0, divergences.Wasserstein(p=1), k=2)
+    Neighbors(indices=array([2, 3]), distances=array([0.5, 0.5]))
+    """
+    measures = as_measures(X)
+    wanted = integer(k, "k", low=1)
+    others = np.arange(len(measures))
+    if isinstance(query, Measure):
+        others = others[measures.rows != query._row] if measures._root is query._root else others
+        asked = as_measures([query], "query")
+    elif not isinstance(query, (int, np.integer)) or isinstance(query, bool):
+        raise InvalidParameterError(f"`query` must be a row of `X` or a measure, such as X[0]; got {query!r}.")
+    elif not -len(measures) <= query < len(measures):
+        raise InvalidParameterError(f"`query` must be a row of `X`, which has {len(measures)}; got {query}.")
+    else:
+        others, asked = np.delete(others, query), measures[[int(query)]]
+    if not len(others):
+        raise InvalidParameterError("`X` must hold a measure other than `query`; it holds none.")
+    distances = pairwise(asked, measures[others], divergence=default_divergence(divergence), engine=engine)[0]
+    order = np.argsort(distances, kind="stable")[:wanted]
+    return Neighbors(others[order], distances[order])
+
 
 #: The parameters by which scikit-learn's embeddings learn that they get distances.
 SETTINGS = ("metric", "dissimilarity", "affinity")
@@ -80,11 +136,6 @@ def data_map(
     engine : Engine, optional
         How distances are computed and remembered.
 
-    Returns
-    -------
-    DataMap
-        ``coordinates``, ``stress`` and ``explained``.
-
     Notes
     -----
     Negative eigenvalues, which distances that are not Euclidean have, cannot be drawn: their sizes count as not
@@ -102,7 +153,12 @@ def data_map(
     >>> inspection.data_map(X, divergences.Wasserstein())
     DataMap(mds: 3 measures in dimension 2, stress 0.00, 100% explained)
     """
-    D = _distances(X, divergence, engine)
+    if not isinstance(divergence, str):
+        D = pairwise(as_measures(X), divergence=default_divergence(divergence), engine=engine)
+    elif divergence == "precomputed":
+        D = as_distances(X, "X")
+    else:
+        raise InvalidParameterError(f"`divergence` must be a divergence, None or 'precomputed'; got {divergence!r}.")
     wanted = integer(n_components, "n_components", low=1)
     if length_scale is not None and method != "kernel_pca":
         raise InvalidParameterError("`length_scale` is for method='kernel_pca' only; leave it out.")
@@ -118,16 +174,6 @@ def data_map(
         coordinates = _embed(method, D)
     name = method if isinstance(method, str) else type(method).__name__
     return DataMap(coordinates, _stress(D, coordinates), explained, name, D)
-
-
-def _distances(X: Any, divergence: Divergence | str | None, engine: Engine | None) -> FloatArray:
-    if isinstance(divergence, str):
-        if divergence != "precomputed":
-            raise InvalidParameterError(
-                f"`divergence` must be a divergence, None or 'precomputed'; got {divergence!r}."
-            )
-        return as_distances(X, "X")
-    return pairwise(as_measures(X), divergence=default_divergence(divergence), engine=engine)
 
 
 def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:

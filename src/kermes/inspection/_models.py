@@ -81,11 +81,6 @@ def contributions(model: Any, X: Any) -> Contributions:
     X : Measure, Measures, or anything ``as_measures`` takes
         What is predicted; rows of the Gram matrix if the kernel is precomputed.
 
-    Returns
-    -------
-    Contributions
-        ``values``; with the intercept they add up to the outputs.
-
     Notes
     -----
     The :math:`\alpha_i` have the sign of the class as in :class:`~kermes.LSSVMClassifier`, so that the term of a

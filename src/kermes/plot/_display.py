@@ -46,6 +46,15 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
+    def _bars(self, ax: Any, lengths: Any, names: Sequence[str], colours: Any) -> None:
+        """Draw named bars to the right, the first at the top."""
+        ax = self._open(ax, 6.0, 0.3 * len(lengths) + 1.3)
+        places = np.arange(len(lengths))[::-1]
+        ax.barh(places, lengths, height=0.7, color=colours)
+        ax.set_yticks(places, names)
+        ax.tick_params(axis="y", length=0, labelsize=9)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+
 
 def short_form(name: str, draw: Callable[..., Display], drawn_on: str) -> Callable[..., Any]:
     """Return a function that draws like ``draw``, a ``from_...`` method, and returns ``ax_`` or ``figure_``."""

@@ -57,13 +57,18 @@ class GramDisplay(Display):
             Classes: rows and columns are sorted by them (within a class they keep their order), lines separate them
             and their names stand at the sides.
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
         """
         values = as_square(K, "K", "kernel(X)")
         if labels is None:
             return cls(values, []).plot(ax)
-        order, classes = _sorted(np.asarray(labels), len(values))
-        return cls(values[np.ix_(order, order)], classes).plot(ax)
+        of_rows, n = np.asarray(labels), len(values)
+        if of_rows.shape != (n,):
+            raise InvalidParameterError(
+                f"`labels` must hold {n} classes, one per row of `K`; got shape {of_rows.shape}."
+            )
+        names, counts = np.unique(of_rows, return_counts=True)
+        order = np.argsort(of_rows, kind="stable")
+        return cls(values[np.ix_(order, order)], list(zip(names.tolist(), counts.tolist(), strict=True))).plot(ax)
 
     @classmethod
     def from_measures(cls, X: Any, kernel: Any, labels: ArrayLike | None = None, ax: Any = None) -> GramDisplay:
@@ -111,16 +116,8 @@ def _limits(K: FloatArray) -> tuple[float, float, str]:
     bottom, top = np.percentile(others, [1.0, 99.0])
     reach = FAR * (top - bottom)
     cut_low, cut_high = reach > 0 and low < bottom - reach, reach > 0 and high > top + reach
-    extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
-    return float(bottom) if cut_low else low, float(top) if cut_high else high, extend[bool(cut_low), bool(cut_high)]
-
-
-def _sorted(labels: AnyArray, n: int) -> tuple[AnyArray, list[tuple[Any, int]]]:
-    """Return the order of the rows by class, and each class with its size."""
-    if labels.shape != (n,):
-        raise InvalidParameterError(f"`labels` must hold {n} classes, one per row of `K`; got shape {labels.shape}.")
-    names, counts = np.unique(labels, return_counts=True)
-    return np.argsort(labels, kind="stable"), list(zip(names.tolist(), counts.tolist(), strict=True))
+    extend = ("neither", "min", "max", "both")[bool(cut_low) + 2 * bool(cut_high)]
+    return float(bottom) if cut_low else low, float(top) if cut_high else high, extend
 
 
 def _mark(ax: Any, classes: list[tuple[Any, int]]) -> None:
@@ -267,7 +264,6 @@ class HeatmapDisplay(Display):
         clusters : array of shape (n,), optional
             Clusters, such as ``labels_``: lines separate neighbours of different clusters.
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
         """
         if hasattr(distances, "fit"):
             return cls.from_estimator(distances, labels, order, clusters, ax)
@@ -312,15 +308,7 @@ class HeatmapDisplay(Display):
     ) -> HeatmapDisplay:
         """Cluster measures, and draw their distances in the order of the tree.
 
-        Parameters
-        ----------
-        X : Measures, or anything ``as_measures`` takes
-        divergence, n_clusters, linkage
-            Those of :class:`~kermes.clustering.HierarchicalClustering`.
-        labels : array of shape (n,), optional
-            Known classes.
-        ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+        The parameters are those of :class:`~kermes.clustering.HierarchicalClustering` and of :meth:`from_distances`.
         """
         tree = HierarchicalClustering(divergence, n_clusters, linkage).fit(X)
         return cls.from_estimator(tree, labels, ax=ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -42,7 +42,12 @@ def spectrum_chart(eigenvalues: FloatArray) -> str:
 def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
     """Return predictions against targets, with the line on which they agree."""
     low, high = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
-    place = _scale(low, high)
+
+    def place(value: float) -> tuple[float, float]:
+        """Return where a value is in the frame, (x, y)."""
+        share = (value - low) / ((high - low) or 1.0)
+        return MARGIN + share * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - share * (HEIGHT - MARGIN - 12)
+
     dots = "".join(
         f'<circle class="plus" fill-opacity="0.6" cx="{place(a)[0]:.1f}" cy="{place(b)[1]:.1f}" r="3"/>'
         for a, b in zip(y, predicted, strict=True)
@@ -164,17 +169,6 @@ def _difference_of_coordinates(found: Difference) -> tuple[int, str]:
     bottom, x = 20 * len(order) + 4, 100 + unit
     text = f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">chance</text>'
     return bottom + 20, f'{bars}<path class="axis" d="M{x:.1f} 0 V{bottom}"/>{text}'
-
-
-def _scale(low: float, high: float) -> Callable[[float], tuple[float, float]]:
-    """Return a function from a value to its place (x, y) in the frame."""
-    extent = (high - low) or 1.0
-
-    def place(value: float) -> tuple[float, float]:
-        share = (value - low) / extent
-        return MARGIN + share * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - share * (HEIGHT - MARGIN - 12)
-
-    return place
 
 
 def _axes(bottom: float) -> str:

@@ -1,45 +1,41 @@
-"""``Report``: what was found out about a collection, as one HTML file."""
+"""``Report``: what was found out about a collection, as one HTML file; and the report of a comparison."""
 
 from __future__ import annotations
 
+import inspect
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..._atomic import whole
+from ..._estimator import default_divergence
+from ..._quantities import duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...clustering import HierarchicalClustering
 from ...definiteness import spectrum
+from ...divergences import Divergence
+from ...engine import pairwise
 from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
-from . import _classes as classes
+from .._model import CandidateModel
+from .._search import gram_of
 from . import _sections as sections
 
 if TYPE_CHECKING:
-    from .._result import Row
+    from .._result import Comparison, Row
 
-
+SCORES = {"r2": "R²"}
 #: Rows and columns of the gallery of neighbours.
 GALLERY = (8, 6)
-
-
-class Section(NamedTuple):
-    """A heading with its anchor, and what stands below it."""
-
-    title: str
-    html: str
-
-    @property
-    def anchor(self) -> str:
-        """The name by which the page links to the section."""
-        return "-".join(self.title.lower().rstrip("?").split())
 
 
 @dataclass(frozen=True)
@@ -101,21 +97,24 @@ class Report:
 
     def html(self) -> str:
         """Return the page."""
-        lead = f"{self.X!r}, {self._targets()}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
-        parts = [
-            Section("Leaderboard", sections.leaderboard(self.entries, self.score)),
-            Section(
-                "Model",
-                f"<p><code>{escape(self.model)}</code></p>" + sections.code(*filter(None, [self.code, self.command])),
-            ),
-            Section("Predictions", self._predictions()),
-            *self._classes(),
-            *self._pictures(),
-        ]
+        if self.task == "classification":
+            targets, predictions = f"{len(np.unique(self.y))} classes", sections.confusion(self.y, self.predicted)
+        else:
+            targets = f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
+            predictions = sections.regression(self.y, self.predicted)
+        lead = f"{self.X!r}, {targets}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
+        copied = sections.code(*filter(None, [self.code, self.command]))
+        note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
+        parts = {
+            "Leaderboard": sections.leaderboard(self.entries, self.score),
+            "Model": f"<p><code>{escape(self.model)}</code></p>{copied}",
+            "Predictions": predictions + note,
+            **self._classes(),
+            **self._pictures(),
+        }
         if self.gram is not None:
-            parts.append(Section("Definiteness", sections.spectrum(spectrum(self.gram))))
-        parts.append(Section("How it was computed", sections.facts(self.facts)))
-        return page(self.title, lead, parts)
+            parts["Definiteness"] = sections.spectrum(spectrum(self.gram))
+        return page(self.title, lead, parts | {"How it was computed": sections.facts(self.facts)})
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page; a file of that name is replaced when the new one is complete."""
@@ -124,43 +123,31 @@ class Report:
             part.write_text(page, encoding="utf-8", errors="backslashreplace")  # names of files may be no text
         return Path(path)
 
-    def _targets(self) -> str:
-        if self.task == "classification":
-            return f"{len(np.unique(self.y))} classes"
-        return f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
-
-    def _predictions(self) -> str:
-        draw = sections.confusion if self.task == "classification" else sections.regression
-        note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
-        return draw(self.y, self.predicted) + note
-
-    def _classes(self) -> list[Section]:
+    def _classes(self) -> dict[str, str]:
         """Return the sections on classes for which the data are suitable, from the samples that are drawn."""
         if self.task != "classification" or len(np.unique(self.y)) < 2:
-            return []
-        shown = self._shown()
-        X, y, D = self.X[shown], self.y[shown], self.distances[np.ix_(shown, shown)]
+            return {}
+        shown, X, y, D, captions = self._shown()
         groups = None if self.groups is None else self.groups[shown]
-        captions = [self._caption(i) for i in shown]
         found = {
-            "Do the classes differ?": classes.attempt(classes.do_they_differ, D, y, groups, self.divergence),
-            "Where they differ": classes.attempt(classes.where_they_differ, X, y, self.predicted[shown], D, groups),
-            "Typical members": classes.attempt(classes.typical, X, y, D, captions),
+            "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
+            "Where they differ": sections.attempt(sections.where_they_differ, X, y, self.predicted[shown], D, groups),
+            "Typical members": sections.attempt(sections.typical, X, y, D, captions),
         }
-        return [Section(title, html) for title, html in found.items() if html is not None]
+        return {title: html for title, html in found.items() if html is not None}
 
-    def _pictures(self) -> list[Section]:
+    def _pictures(self) -> dict[str, str]:
         """Return the sections that draw samples: map, heat map, neighbours."""
-        shown = self._shown()
-        X, y, D = self.X[shown], self.y[shown], self.distances[np.ix_(shown, shown)]
-        wrong = self._wrong()[shown]
-        captions = [self._caption(i) for i in shown]
+        shown, X, y, D, captions = self._shown()
         plane = data_map(D, "precomputed")
         tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
         if self.task == "classification":
+            wrong = np.asarray(self.y != self.predicted)[shown]
             map_html = sections.class_map(plane.coordinates, y, captions, wrong)
             first, rings = "wrong predictions", "Wrongly predicted: with a ring. "
-        else:
+        else:  # the tenth with the largest errors
+            error = np.abs(self.y - self.predicted)
+            wrong = np.asarray(error > np.quantile(error, 0.9))[shown]
             map_html, first, rings = sections.value_map(plane.coordinates, y, captions), "the largest errors", ""
         note = (
             f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
@@ -168,26 +155,21 @@ class Report:
         )
         if len(shown) < len(self.X):
             note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
-        return [
-            Section("Map of the samples", map_html + note + sections.sample_pictures(X)),
-            Section("Distances", sections.heat_map(D, tree.leaves_, captions, self.divergence)),
-            Section(
-                "Nearest neighbours",
-                f'<p class="note">A sample, and those nearest to it; {first} come first.</p>'
-                + sections.neighbours(D, _gallery(wrong), captions, thumbnails(X), GALLERY[1]),
-            ),
-        ]
+        pictures = thumbnails(X)
+        hidden = "".join(f'<div id="sample-{i}">{svg}</div>' for i, svg in enumerate(pictures))  # for hovering
+        near = sections.neighbours(D, _gallery(wrong), captions, pictures, GALLERY[1])
+        return {
+            "Map of the samples": f"{map_html}{note}<div hidden>{hidden}</div>",
+            "Distances": sections.heat_map(D, tree.leaves_, captions, self.divergence),
+            "Nearest neighbours": f'<p class="note">A sample, and those nearest to it; {first} come first.</p>{near}',
+        }
 
-    def _shown(self) -> IndexArray:
+    def _shown(self) -> tuple[IndexArray, Measures, AnyArray, FloatArray, list[str]]:
+        """Return the rows of the samples that are drawn; the samples, their targets, distances and captions."""
         n = len(self.X)
-        return np.unique(np.linspace(0, n - 1, min(n, self.most_samples)).round().astype(np.intp))
-
-    def _wrong(self) -> AnyArray:
-        """Return which samples were misclassified; of a regression, the tenth with the largest errors."""
-        if self.task == "classification":
-            return np.asarray(self.y != self.predicted)
-        error = np.abs(self.y - self.predicted)
-        return np.asarray(error > np.quantile(error, 0.9))
+        rows = np.unique(np.linspace(0, n - 1, min(n, self.most_samples)).round().astype(np.intp))
+        captions = [self._caption(i) for i in rows]
+        return rows, self.X[rows], self.y[rows], self.distances[np.ix_(rows, rows)], captions
 
     def _caption(self, i: int) -> str:
         key = self.X[int(i)].key
@@ -209,23 +191,145 @@ def _gallery(wrong: AnyArray) -> IndexArray:
     return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)
 
 
-def page(title: str, lead: str, sections: list[Section]) -> str:
-    """Return the whole HTML file."""
-    links = "".join(f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in sections)
+def page(title: str, lead: str, sections: Mapping[str, str]) -> str:
+    """Return the whole HTML file; sections are by their headings."""
+    anchors = {heading: "-".join(heading.lower().rstrip("?").split()) for heading in sections}
+    links = "".join(f'<a href="#{anchor}">{escape(heading)}</a>' for heading, anchor in anchors.items())
     body = "".join(
-        f'<section id="{section.anchor}"><details open><summary><h2>{escape(section.title)}</h2></summary>'
-        f"{section.html}</details></section>\n"
-        for section in sections
+        f'<section id="{anchors[heading]}"><details open><summary><h2>{escape(heading)}</h2></summary>'
+        f"{html}</details></section>\n"
+        for heading, html in sections.items()
+    )
+    style, script = (
+        resources.files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js")
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'  # no request for an icon
-        f"<title>{escape(title)}</title>\n<style>\n{_file('style.css')}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p><nav>{links}</nav></header>\n'
-        f'{body}<div id="tip" role="tooltip"></div>\n<script>\n{_file("script.js")}</script>\n</body>\n</html>\n'
+        f'{body}<div id="tip" role="tooltip"></div>\n<script>\n{script}</script>\n</body>\n</html>\n'
     )
 
 
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+def comparison_report(found: Comparison, command: str = "") -> Report:
+    """Return the report of a comparison whose best candidate was fitted; ``command`` is how it was called."""
+    best, model = found.rows[0], found.best_
+    left_out = found.out_of_fold(best.name)
+    order = np.argsort(left_out.rows, kind="stable")
+    rows = left_out.rows[order]  # with folds of one's own, not every sample need be left out once
+    gram, distances, divergence = _matrices(found, rows)
+    return Report(
+        X=found.X[rows],
+        y=left_out.truth[order],
+        predicted=left_out.predicted[order],
+        distances=distances,
+        divergence=divergence,
+        entries=found.rows,
+        task=found.task,  # type: ignore[arg-type]
+        score=SCORES.get(found.scoring, found.scoring),
+        model=describe(model),
+        code=source_code(model),
+        command=command,
+        gram=gram,
+        groups=None if found.groups is None else np.asarray(found.groups)[rows],
+        facts=_facts(found),
+    )
+
+
+def source_code(model: CandidateModel) -> str:
+    """Return Python code that fits the chosen setting again, without a search."""
+    candidate, grid, parts = model.candidate, dict(model.params_), ""
+    if model.source_ is not None:
+        kind = "divergence" if isinstance(model.source_, Divergence) else "kernel"
+        parts = f"{kind}={expression(model.source_)}, "
+        if kind == "divergence" and model.takes_ == "kernel":
+            grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
+    values = {name: [_plain(value)] for name, value in grid.items()}
+    first = "" if candidate.preprocessing is None else f"    preprocessing={candidate.preprocessing!r},\n"
+    imports = "".join(f"{line}\n" for line in sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)))
+    return f"""# X: the measures as they were compared (thinned, if they were)
+from kermes import divergences, ground, kernels
+from kermes.comparison import Candidate, CandidateModel
+{imports}
+candidate = Candidate(
+    {candidate.name!r}, {parts}learner={candidate.learner!r},
+    grid={values!r},
+{first})
+model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)
+model.predict(X_new)"""
+
+
+def _imports(thing: Any) -> set[str]:
+    """Return the lines that import the classes of an estimator and of what it holds."""
+    if isinstance(thing, (list, tuple)):
+        return set().union(*map(_imports, thing))
+    if not hasattr(thing, "get_params"):
+        return set()
+    parts = type(thing).__module__.split(".")
+    public = parts[:2] if parts[0] == "kermes" else [part for part in parts if not part.startswith("_")]
+    own = {f"from {'.'.join(public)} import {type(thing).__name__}"}
+    return own.union(*map(_imports, thing.get_params(deep=False).values()))
+
+
+def expression(value: Any) -> str:
+    """Return the code of a divergence, point kernel, cost or kernel: its class and what differs from the defaults."""
+    parts = type(value).__module__.split(".")
+    if parts[0] != "kermes":
+        return repr(_plain(value))
+    given = []
+    parameters = [p for p in inspect.signature(type(value)).parameters.values() if p.name != "engine"]
+    for name, default in ((p.name, p.default) for p in parameters):
+        own = getattr(value, name, default)
+        same = own is default or (type(own) is type(default) and bool(own == default))
+        if not same:
+            given.append(f"{name}={expression(own)}")
+    return f"{parts[1]}.{type(value).__name__}({', '.join(given)})"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, FloatArray, str]:
+    """Return the Gram matrix of the best candidate if it has one, distances behind it, and what these are."""
+    model, square, gram = found.best_, np.ix_(rows, rows), None
+    if model.kernel_ is not None:
+        gram = gram_of(model.kernel_, model.source_, found._matrix, model.X_fit_)[square]
+    if gram is not None and not isinstance(model.source_, Divergence):
+        diagonal = np.diagonal(gram)
+        distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
+        np.fill_diagonal(distances, 0.0)
+        return gram, distances, f"distances in the feature space of {expression(model.source_)}"
+    row = next((row for row in found.rows if row.status == "ok" and row.candidate.divergences), None)
+    if row is None:  # estimators on measures: a distance that suits all of them
+        divergence = default_divergence()
+        return gram, pairwise(model.X_fit_, divergence=divergence, engine=found.engine)[square], expression(divergence)
+    chosen = [setting["source"] for setting in row.chosen]
+    return gram, found.distances(row.name)[square], expression(max(chosen, key=chosen.count))
+
+
+def describe(model: CandidateModel) -> str:
+    """Return the learner of a model with its settings, and the kernel or distance that it is on."""
+    learner = type(model.learner_).__name__
+    settings = ", ".join(f"{name}={_plain(value)!r}" for name, value in model.params_.items())
+    what = model.kernel_ if model.kernel_ is not None else model.source_
+    return f"{learner}({settings})" + ("" if what is None else f" on {what!r}")
+
+
+def _facts(found: Comparison) -> dict[str, str]:
+    n = len(found.X)
+    ok = sum(row.status == "ok" for row in found.rows)
+    seconds = sum(row.fit_seconds for row in found.rows)
+    warned = sorted({warning for row in found.rows for warning in row.warnings})
+    versions = [f"{name} {version(name)}" for name in ("kermes", "scikit-learn", "numpy")]
+    return {
+        "samples": f"{n}, {n * (n - 1) // 2:,} pairs; each pair of a distance was computed once",
+        "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each",
+        "candidates": f"{ok} of {len(found.rows)} finished",
+        "time": f"searches and fits {duration(seconds)}; distances: see the leaderboard",
+        "convergence": "; ".join(warned) or "no warning",
+        "seed": str(found.random_state),
+        "versions": f"{', '.join(versions)}, Python {platform.python_version()}",
+    }

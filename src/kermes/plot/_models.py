@@ -1,4 +1,4 @@
-"""Regression of functions of probability vectors, with its uncertainty."""
+"""Models: where a prediction comes from, and functions of probability vectors with their uncertainty."""
 
 from __future__ import annotations
 
@@ -9,11 +9,68 @@ from typing import Any
 import numpy as np
 
 from .._checks import integer, real
-from .._typing import ArrayLike, FloatArray
+from .._typing import AnyArray, ArrayLike, FloatArray
 from ..estimators._equivalent_gp import WeightVectors
 from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..inspection import Contributions, contributions
 from ..measures import Measures, as_measures
 from ._display import PALETTE, Display, panels, pyplot
+
+
+@dataclass(eq=False, repr=False)
+class ContributionsDisplay(Display):
+    """The training measures that add most to a decision, the sum of all others, and the intercept: together the output.
+
+    Parameters
+    ----------
+    contributions : kermes.inspection.Contributions
+    names : sequence, optional
+        A name of each training measure, by row; its number by default.
+    k : int
+        How many measures.
+
+    Examples
+    --------
+    >>> from kermes import LSSVMClassifier, datasets, plot
+    >>> digits = datasets.load_digits()[:100]
+    >>> X, y = digits.measures(), digits.target
+    >>> model = LSSVMClassifier(gamma=10.0).fit(X[:90], y[:90])
+    >>> display = plot.ContributionsDisplay.from_estimator(model, X[95], names=y[:90])
+    """
+
+    contributions: Contributions
+    names: Sequence[Any] | AnyArray | None = None
+    k: int = 8
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, x: Any, names: Sequence[Any] | AnyArray | None = None, k: int = 8, ax: Any = None
+    ) -> ContributionsDisplay:
+        """Draw :func:`kermes.inspection.contributions` to the prediction of one measure ``x``.
+
+        Of several classes the two best are compared. ``names`` may be the classes of the training measures.
+        """
+        return cls(contributions(model, x), names, integer(k, "k", low=1)).plot(ax)
+
+    def plot(self, ax: Any = None, sample: int = 0) -> ContributionsDisplay:
+        """Draw, on given axes or on a new figure, the given sample."""
+        found = self.contributions
+        problem = int(found.winners[sample])
+        top = found.top(sample, self.k, problem)
+        output, bias = float(found.decision[sample, problem]), float(found.intercept[problem])
+        values = [*top.values, output - bias - float(top.values.sum()), bias]
+        rows = [f"measure {row}" if self.names is None else f"{self.names[row]} (measure {row})" for row in top.rows]
+        written = [*rows, f"{len(found.support) - len(top.rows)} others", "intercept"]
+        self._bars(ax, values, written, [PALETTE[0] if value >= 0 else PALETTE[1] for value in values])
+        self.ax_.axvline(0.0, color="0.3", linewidth=0.8)
+        self.ax_.set_xlabel("contribution to the output")
+        title = f"output {output:.3g}"
+        if found.problems[problem] != (None, None):
+            sides = ["the other classes" if name is None else f"class {name}" for name in found.problems[problem]]
+            title = f"{sides[0]} (negative) against {sides[1]} (positive): {title}"
+        self.ax_.set_title(title, fontsize=10)
+        return self
+
 
 #: Corners of the triangle: all mass at the first, second, third point.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
@@ -42,10 +99,7 @@ class SimplexDisplay(Display):
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib axes
-        One (two points) or two.
-    ax_ : the first of them
-    figure_ : matplotlib figure
+    axes_ : ndarray of matplotlib axes: one (two points) or two, of which ``ax_`` is the first
 
     Examples
     --------
@@ -97,7 +151,6 @@ class SimplexDisplay(Display):
         resolution : int, optional
             Steps along an edge; 200 on the segment and 40 on the triangle by default.
         axes : matplotlib axes, or array of two, optional
-            Where to draw; a new figure by default.
         """
         if (X is None) != (y is None):
             raise InvalidParameterError("`X` and `y` must be given together; one of them is None.")
@@ -133,7 +186,6 @@ class SimplexDisplay(Display):
         level : float
             Probability of the band.
         axes : matplotlib axes, or array of two, optional
-            Where to draw; a new figure by default.
         """
         rows: FloatArray = np.asarray(weights, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] not in (2, 3):

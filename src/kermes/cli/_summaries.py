@@ -1,0 +1,148 @@
+"""``kermes cluster``, ``mean`` and ``convert``: groups of near measures, barycentres, and measures in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ._options import Named, Renamed, command, divergence, output, reads, seed
+from ._output import print_table, printed_json, refuse_name, say, show, write_rows
+from ._reading import Reading
+
+MEASURES = (".npz", ".csv", ".parquet")
+
+
+@command(
+    "kermes cluster cells.csv --by patient --columns cd4,cd8 -n 3 -o clusters.csv",
+    "kermes cluster digits.npz -n 3 --method k-medoids",
+)
+@reads()
+@divergence
+@click.option("-n", "--clusters", type=click.IntRange(1), default=2, show_default=True, help="Number of clusters.")
+@click.option("--method", type=click.Choice(["hierarchical", "k-medoids"]), default="hierarchical", show_default=True)
+@click.option("--linkage", default="average", show_default=True, help="Hierarchical: distance between clusters.")
+@seed
+@output("Where the clusters go: .csv or .parquet.", ".csv", ".parquet")
+def cluster(
+    reading: Reading, divergence: Named, clusters: int, method: str, linkage: str, seed: int, output: Path | None
+) -> None:
+    """Group measures by distance; compare with labels.
+
+    Clusters are numbered by size. The central measure of a cluster has the least sum of distances to the others.
+    """
+    from .. import clustering, pairwise
+
+    found = reading.scaled()
+    refuse_name(found.by, ["cluster"])
+    X = found.measures
+    model: Any = clustering.KMedoids(divergence.made, clusters, random_state=seed)
+    if method == "hierarchical":
+        model = clustering.HierarchicalClustering(divergence.made, clusters, linkage)
+    labels = model.fit(X).labels_
+    D = pairwise(X, divergence=divergence.made)  # remembered
+    if output is not None:
+        write_rows({found.by: found.keys, "cluster": labels}, output)
+    report = None if found.labels is None else clustering.cluster_report(labels, found.labels, D)
+    rows = []
+    for k in range(clusters):
+        members = np.flatnonzero(labels == k)
+        means = D[np.ix_(members, members)].mean(axis=1)
+        rows.append((k, len(members), str(found.keys[members[means.argmin()]]), float(means.min())))
+    described = [dict(zip(("cluster", "size", "central", "mean distance"), row, strict=True)) for row in rows]
+    named = dict(zip(found.keys.tolist(), labels.tolist(), strict=True))
+    scores = None if report is None else report.scores()
+    if printed_json({"clusters": described, "labels": named, "report": scores}):
+        return
+    print_table(str(X), ("cluster", "size", "central measure", "mean distance"), rows)
+    if report is not None:
+        show(report)
+    if output is not None:
+        say(f"{len(X)} rows written to {output}")
+
+
+@command(
+    "kermes mean cells.csv --by patient --columns cd4,cd8 -o mean.csv",
+    "kermes mean cells.csv --by patient --columns cd4,cd8 --label sick -o means.csv",
+)
+@reads()
+@divergence
+@click.option(
+    *("--mean-atoms", "--n-atoms"),
+    cls=Renamed,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Atoms of a mean whose atoms move.",
+)
+@seed
+@output(
+    "Where the mean goes: .npz (measures), .csv or .parquet (a row for each atom).", *MEASURES, unwritten="mean.npz"
+)
+def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int, output: Path) -> None:
+    """Write the mean of all measures, their barycentre.
+
+    With --label one mean for each label. On pixels take sinkhorn:epsilon=...,value=debiased for a sharp picture,
+    euclidean for the mean of the masses. With --standardize distances are those of standardised coordinates, and the
+    mean is in the units of the file.
+    """
+    from .._dry_run import stop_if_dry
+    from ..inference import barycenter
+    from ..measures import Measures
+
+    found = reading.read()
+    reading.say_hints(found)
+    X, scaler = found.measures, reading.scaler(found.measures)
+    stop_if_dry()
+    scaled = X if scaler is None else scaler.fit_transform(X)
+    grouped = reading.label is not None or reading.labels is not None
+    groups = np.unique(found.labels) if grouped else None
+    parts = [scaled] if groups is None else [scaled[found.labels == name] for name in groups]
+    options: dict[str, Any] = {"divergence": divergence.made, "n_atoms": mean_atoms, "random_state": seed}
+    means = Measures.concatenate([barycenter(part, **options) for part in parts])
+    if scaler is not None:
+        means = means.map_points(scaler.transformer_.inverse_transform)  # back to the units of the file
+    label = reading.label or "label"
+    _write(means, groups, label, found.columns or tuple(f"x{j}" for j in range(means.dim)), output)
+    sizes = dict(zip(["all"] if groups is None else map(str, groups), map(len, parts), strict=True))
+    if printed_json({"measures": sizes, "atoms": means.sizes, "output": output}):
+        return
+    atoms = ", ".join(f"{size} atoms" for size in means.sizes)
+    what = "the mean" if groups is None else f"{len(groups)} means ({', '.join(sizes)})"
+    say(f"{what} of {len(X)} measures, {atoms}, written to {output}")
+
+
+def _write(means: Any, groups: Any, label: str, names: tuple[str, ...], path: Path) -> None:
+    """Write the means: measures with their labels, or a row for each atom."""
+    from ..files import Data, write
+
+    if path.suffix.lower() == ".npz":
+        write(Data(means, groups), path)
+        return
+    columns: dict[str, Any] = dict(zip(names, means.points.T, strict=True)) | {"weight": means.weights}
+    if groups is not None:
+        refuse_name(label, columns)
+        columns = {label: np.repeat(groups, means.sizes)} | columns
+    write_rows(columns, path)
+
+
+@command(
+    "kermes convert cells.csv --by patient --columns cd4,cd8 --label sick -o cells.npz",
+    "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
+)
+@reads()
+@output("Where to: .npz (measures), .csv or .parquet (one row per atom).", *MEASURES, unwritten="measures.npz")
+def convert(reading: Reading, output: Path) -> None:
+    """Turn tables, images, IDX files into measures, and back.
+
+    An .npz is read by every command and by Measures.load; labels are kept.
+    """
+    from ..files import write
+
+    found = reading.scaled()
+    write(found, output)
+    X = found.measures
+    facts = {"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": found.labels is not None}
+    if not printed_json(facts | {"output": output}):
+        show(f"{X}{'' if found.labels is None else ', with labels'}, written to {output}")
