@@ -76,7 +76,7 @@ def test_reproduce_prints_every_table_and_deviation(monkeypatch, tmp_path):
         tables=lambda size, summary: [("First", ["kernel", "40"], [["k-B", "8.7"]]), ("Second", ["x"], [["0.382"]])],
         deviations=lambda size, summary: ["k-B: 8.7 % against 19.1 %"],
     )
-    monkeypatch.setattr("kermes.cli._demo.get_paper", lambda key: paper)
+    monkeypatch.setattr("kermes.cli._about.get_paper", lambda key: paper)
     result = run("reproduce", "skm", "--full", "-o", str(tmp_path), "--only", "table1")
     assert result.exit_code == 0, result.output
     assert asked == {"size": "full", "folder": tmp_path, "pieces": ("table1",)}

@@ -429,7 +429,7 @@ def test_convert_and_back(run):
 
 
 def test_a_list_in_a_narrow_terminal(run, monkeypatch):
-    monkeypatch.setattr("kermes.cli._list.table_width", lambda: 60)
+    monkeypatch.setattr("kermes.cli._about.table_width", lambda: 60)
     monkeypatch.setattr("kermes.cli._output.table_width", lambda: 60)
     lines = run("list", "sinkhorn", "igv").out.splitlines()
     assert max(map(len, lines)) <= 60

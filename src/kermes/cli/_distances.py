@@ -12,12 +12,16 @@ from typing import Any
 import click
 import numpy as np
 
+import kermes
+
 from .._atomic import whole
 from .._checks import needed
+from .._dry_run import is_dry
 from .._quantities import counted
 from .._scales import median_distance
 from ..exceptions import InvalidParameterError
-from ._options import Name, Named, command, divergence, kernel, output, reads, seed
+from ._naming import Named, with_length_scale
+from ._options import Name, command, divergence, kernel, output, reads, seed
 from ._output import is_zarr, number, print_facts, print_table, printed_json, say, show, write_rows
 from ._reading import STANDARDIZE, Reading, unequal
 
@@ -44,18 +48,24 @@ def distances(
     A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
     chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
-    from .. import Engine, pairwise
-    from .._dry_run import is_dry
-
     if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
     found = reading.scaled()
-    executor: dict[str, Any] = {} if scheduler is None else {"executor": _client(scheduler)}
+    executor: dict[str, Any] = {}
+    if scheduler is not None:
+        distributed = needed("distributed", "distributed", "A Dask scheduler")
+        try:
+            executor["executor"] = distributed.Client(scheduler, timeout=10)
+        except (ValueError, TypeError) as error:
+            raise InvalidParameterError(
+                f"`scheduler` (--scheduler) must be an address such as tcp://host:8786; got {scheduler!r} ({error})."
+            ) from None
     replaced = is_zarr(output) and not resume and not is_dry()
     with replacing(output, resumable=True) if replaced else nullcontext(output) as path:
         store: dict[str, Any] = {"store": str(path), "resume": resume} if is_zarr(output) else {}
-        options: dict[str, Any] = {"engine": Engine(**executor, **store), "squared": squared, "return_info": True}
-        D, info = pairwise(found.measures, divergence=divergence.made, **options)
+        engine = kermes.Engine(**executor, **store)
+        options: dict[str, Any] = {"engine": engine, "squared": squared, "return_info": True}
+        D, info = kermes.pairwise(found.measures, divergence=divergence.made, **options)
         summary = {
             "measures": len(found.measures),
             "pairs": info.n_evaluated,
@@ -87,15 +97,12 @@ def gram(reading: Reading, kernel: Named, repair: str | None, output: Path) -> N
 
     Without a length scale in the name of the kernel, the median distance is taken.
     """
-    from .. import definiteness
-    from ._naming import with_length_scale
-
     found = reading.scaled()
     chosen = with_length_scale(kernel, found.measures)
     K = chosen(found.measures)
-    spectrum = definiteness.spectrum(K)
+    spectrum = kermes.definiteness.spectrum(K)
     if repair is not None:
-        K = definiteness.repair(K, repair)
+        K = kermes.definiteness.repair(K, repair)
     write_matrix(K, found.keys, found.by, "gram", output)
     summary = {
         "measures": len(K),
@@ -192,16 +199,6 @@ def _spread(D: Any) -> dict[str, float]:
     return {"smallest": float(off.min()), "median": float(np.median(off)), "largest": float(off.max())}
 
 
-def _client(address: str) -> Any:
-    distributed = needed("distributed", "distributed", "A Dask scheduler")
-    try:
-        return distributed.Client(address, timeout=10)
-    except (ValueError, TypeError) as error:
-        raise InvalidParameterError(
-            f"`scheduler` (--scheduler) must be an address such as tcp://host:8786; got {address!r} ({error})."
-        ) from None
-
-
 @command(
     "kermes diagnose cells.csv --by patient --columns cd4,cd8 --label sick",
     "kermes diagnose digits.npz --kernel sinkhorn:epsilon=0.5",
@@ -260,13 +257,11 @@ def _labels(labels: Any) -> str | None:
 
 def _judge(X: Any, labels: Any, named: Named) -> dict[str, Any]:
     """Return the spectrum of the Gram matrix, length scales, and the error of nearest neighbours."""
-    from .. import definiteness, kernels, pairwise
     from ..comparison._folds import task_of
-    from ._naming import with_length_scale
 
     kernel = with_length_scale(named, X)
     K = kernel(X)
-    spectrum = definiteness.spectrum(K)
+    spectrum = kermes.definiteness.spectrum(K)
     found = {
         "kernel": repr(kernel),
         "proved definite": {True: "yes", False: "no", None: "unknown"}[kernel.is_positive_definite(X.dim)],
@@ -276,10 +271,10 @@ def _judge(X: Any, labels: Any, named: Named) -> dict[str, Any]:
     }
     diagonal = np.diagonal(K)
     gaps = diagonal[:, None] + diagonal[None] - 2 * K  # squared distances in feature space
-    if isinstance(kernel, kernels.Exponential):
-        gaps = pairwise(X, divergence=kernel.divergence)
+    if isinstance(kernel, kermes.kernels.Exponential):
+        gaps = kermes.pairwise(X, divergence=kernel.divergence)
         found["median distance"] = median_distance(gaps) if gaps.any() else 0.0
-        found["largest definite length scale"] = definiteness.psd_length_scale(gaps)
+        found["largest definite length scale"] = kermes.definiteness.psd_length_scale(gaps)
     if labels is not None and len(X) > 1 and task_of(labels) == "classification":
         nearest = (gaps + np.diag(np.full(len(X), np.inf))).argmin(axis=1)
         found["error of the nearest neighbour"] = float(np.mean(labels[nearest] != labels))

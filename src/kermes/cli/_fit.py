@@ -6,15 +6,20 @@ import shlex
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from .._quantities import counted
+import kermes
+
+from .._dry_run import is_dry
+from .._quantities import as_seconds, counted, duration
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, KermesError, UnsuitableDataError
-from ._options import Name, Named, command, html, kernel, output, reads, seed, split, task, units
+from ._naming import Named, candidate
+from ._options import Name, command, html, kernel, output, reads, seed, split, task, units
 from ._output import print_plan, printable, printed_json, say, show, wants_json
 from ._reading import Reading, units_of
 
@@ -58,15 +63,13 @@ def fit(
     """
     from .. import _persistence
     from ..comparison._report import describe
-    from ._naming import candidate
 
     _persistence.require()
     if calibrate and units is not None:
         raise click.UsageError(
             "--calibrate is for measures that are exchangeable, which those of one of the --units are not."
         )
-    found = reading.read(units=units)
-    labels, task = labels_of(found, task)
+    found, labels, task, scaler = _labelled(reading, task, units=units)
     if task == "regression":
         name, constant = "R²", "the mean: 0"
         what = f"regression of numbers from {labels.min():g} to {labels.max():g}"
@@ -76,10 +79,9 @@ def fit(
         what = f"classification into {counted(len(counts), 'class')}"
     if not wants_json():
         show(f"{found.measures}, {what}")
-    reading.say_hints(found)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    scaler, parts = reading.scaler(found.measures, automatic=True), units_of(found, units)
+    parts = units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
@@ -106,24 +108,19 @@ def _fitted(
     X: Any, y: Any, task: str, one: Any, seed: int, preprocessing: Any, groups: Any = None
 ) -> tuple[Any, Any, int]:
     """Return the model, its scores (none if there are too few measures to judge it), and the number of settings."""
-    from dataclasses import replace
-
-    from .. import compare
-    from ..comparison import CandidateModel
     from ..comparison._search import as_trial
-    from ..engine import DEFAULT
 
-    settings = as_trial(one, task, DEFAULT).n_settings
+    settings = as_trial(one, task, kermes.engine.DEFAULT).n_settings
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)  # fewer folds: the score says how many
-            result = compare(X, y, task, one, random_state=seed, groups=groups, preprocessing=preprocessing)
+            result = kermes.compare(X, y, task, one, random_state=seed, groups=groups, preprocessing=preprocessing)
     except UnsuitableDataError:
         if task == "regression" or np.unique(y, return_counts=True)[1].min() < 2:
             raise
         # Two of a class are enough for a search, but not for nested folds.
         one = replace(one, preprocessing=preprocessing)
-        return CandidateModel(one, task, random_state=seed).fit(X, y, groups), (), settings
+        return kermes.comparison.CandidateModel(one, task, random_state=seed).fit(X, y, groups), (), settings
     row = result.rows[0]
     if row.error is not None:
         raise row.error
@@ -134,9 +131,7 @@ def _fitted(
 
 def _calibrated(model: Any, X: Any, y: Any, task: str, seed: int) -> Any:
     """Return the model with those of five folds, which search their settings anew."""
-    from ..estimators import ConformalClassifier, ConformalRegressor
-
-    kind = ConformalRegressor if task == "regression" else ConformalClassifier
+    kind = kermes.ConformalRegressor if task == "regression" else kermes.ConformalClassifier
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are those of the model itself
         return kind(model, random_state=seed).fit(X, y)
@@ -148,13 +143,16 @@ def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
 
 
-def labels_of(data: Any, task: str) -> tuple[Any, str]:
-    """Return the labels and the task, or say how to give them."""
+def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, str, Any]:
+    """Return the data, their labels and the task, or say how to give them; and the step that standardises."""
     from ..comparison._folds import read_target
 
-    if data.labels is None:
+    found = reading.read(**columns)
+    if found.labels is None:
         raise InvalidParameterError("`label` is needed: --label COLUMN of a table, or --labels FILE.")
-    return read_target(data.labels, len(data.measures), task)
+    labels, task = read_target(found.labels, len(found.measures), task)
+    reading.say_hints(found)
+    return found, labels, task, reading.scaler(found.measures, automatic=True)
 
 
 #: What is said before a comparison within a budget.
@@ -207,14 +205,9 @@ def compare(
     searched is searched within the training sets.
     """
     from .. import _persistence
-    from .. import compare as run
-    from .._dry_run import is_dry
-    from .._quantities import as_seconds, duration
-    from ..comparison import ComparisonInterrupted
     from ..comparison._auto import frame_of
     from ..comparison._compare import plan
     from ..core.jit import compilation
-    from ._naming import candidate
 
     if output is not None:
         _persistence.require()
@@ -222,10 +215,8 @@ def compare(
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
     if budget is not None:
         as_seconds(budget, "budget")  # before the data are read
-    found = reading.read(units=units, covariates=covariates)
-    labels, task = labels_of(found, task)
-    reading.say_hints(found)
-    X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
+    found, labels, task, scaler = _labelled(reading, task, units=units, covariates=covariates)
+    X = found.measures
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
         print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler))
@@ -235,11 +226,11 @@ def compare(
     beside = frame_of({name: found.metadata[name] for name in covariates}) if covariates else None
     try:
         with compilation() as compiling:
-            result = run(
+            result = kermes.compare(
                 X, labels, task, candidates, cv, budget, seed,
                 groups=units_of(found, units), preprocessing=scaler, covariates=beside,
             )  # fmt: skip
-    except ComparisonInterrupted as interruption:
+    except kermes.comparison.ComparisonInterrupted as interruption:
         show(interruption.comparison)  # what was finished
         raise
     if budget is not None and sum(compiling) > 1.0:

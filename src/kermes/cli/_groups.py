@@ -9,7 +9,13 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import Named, assigned, blocks, command, divergence, output, reads, seed
+import kermes
+
+from .._atomic import whole
+from .._checks import needed
+from .._dry_run import stop_if_dry
+from ._naming import Named
+from ._options import assigned, blocks, command, divergence, output, reads, seed
 from ._output import number, print_table, printed_json, say, show
 from ._reading import Reading
 
@@ -46,14 +52,12 @@ def test_groups(
     PERMANOVA compares centres, the dispersion test spreads, the energy test whole distributions. P-values are from
     permutations.
     """
-    from .. import inference
-    from .. import pairwise as distances
-
+    inference = kermes.inference
     if trend and pairwise:
         raise click.UsageError("--trend has no groups for --pairwise.")
     found, held = reading.read_groups(numbers=trend, blocks=blocks, units=units)
     X = reading.rescaled(found.measures, automatic=True)[0]
-    D = distances(X, divergence=divergence.made)
+    D = kermes.pairwise(X, divergence=divergence.made)
     given: dict[str, Any] = {"divergence": "precomputed", "n_permutations": permutations, "random_state": seed} | held
     if trend:
         tests = [inference.trend(D, found.labels, **given)]
@@ -120,7 +124,6 @@ def _plain(test: Any) -> dict[str, Any]:
 
 #: Level of the bands, and below one minus which the sentences speak of a difference.
 BAND = 0.95
-REST = "the rest"
 ALONG = ("name", "shift", "distance", "chance", "p_value")
 
 
@@ -143,8 +146,6 @@ def explain(
     Along each coordinate: are the distributions of that number apart? P-values hold for all points, and for all
     coordinates, together. Of three groups or more each is compared with the rest.
     """
-    from .._dry_run import stop_if_dry
-
     found, columns = reading.read_groups(blocks=blocks, units=units)
     stop_if_dry()
     results = _differences(found, reading, columns, permutations, seed)
@@ -165,8 +166,7 @@ def explain(
 
 def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutations: int, seed: int) -> list[Any]:
     """Return the difference of two groups, or those of each from the rest; in the units of the file."""
-    from ..inspection import difference
-
+    difference = kermes.inspection.difference
     scaled, scaler = reading.rescaled(found.measures, automatic=True)
     options: dict[str, Any] = columns | {"n_permutations": permutations, "level": BAND, "random_state": seed}
     groups = np.unique(found.labels)
@@ -174,7 +174,8 @@ def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutat
         results = [difference(scaled, found.labels, **options)]
     else:
         results = [
-            replace(difference(scaled, found.labels == name, **options), groups=(REST, name.item())) for name in groups
+            replace(difference(scaled, found.labels == name, **options), groups=("the rest", name.item()))
+            for name in groups
         ]
     if scaler is None:
         return results
@@ -187,8 +188,7 @@ def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutat
 
 def _compared(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return what is printed of each comparison; p-values of several are adjusted for their number."""
-    from ..inference import holm
-
+    holm = kermes.inference.holm
     at_points = np.array([result.p_value for result in results])
     along = np.array([result.coordinates.p_values for result in results])
     if len(results) > 1:
@@ -239,18 +239,13 @@ def explanation(fact: dict[str, Any]) -> str:
 
 def _draw(results: list[Any], titles: list[str], names: tuple[str, ...], path: Path) -> None:
     """Draw a panel for each comparison."""
-    from .._atomic import whole
-    from .._checks import needed
-
     Figure = needed("matplotlib.figure", "plot", "A picture").Figure
-    from ..plot import DifferenceDisplay
-
     cols = min(3, len(results))
     rows = -(-len(results) // cols)
     figure = Figure(figsize=(5.5 * cols, 4.5 * rows), layout="constrained")
     axes = figure.subplots(rows, cols, squeeze=False).ravel()
     for ax, result, title in zip(axes, results, titles, strict=False):
-        DifferenceDisplay(result, names).plot(ax).ax_.set_title(title, fontsize=10)
+        kermes.plot.DifferenceDisplay(result, names).plot(ax).ax_.set_title(title, fontsize=10)
     for empty in axes[len(results) :]:
         empty.set_axis_off()
     with whole(path) as temporary:

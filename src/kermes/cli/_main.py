@@ -21,11 +21,10 @@ import click
 from .._checks import guess
 from ..exceptions import KermesError
 from . import leave
-from ._demo import demo, reproduce
+from ._about import completion, demo, list_names, reproduce, warmup
 from ._distances import diagnose, distances, gram
 from ._fit import compare, fit
 from ._groups import explain, test_groups
-from ._list import completion, list_names, warmup
 from ._output import printable, say
 from ._predict import predict
 from ._summaries import cluster, convert, mean

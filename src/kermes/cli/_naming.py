@@ -9,25 +9,23 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .. import divergences, ground
-from .._checks import choice
-from ..divergences import Divergence, Jensen
-from ..exceptions import InvalidParameterError
-from ._options import Named
+import kermes
 
-GROUNDS = {
-    "linear": ground.Linear,
-    "gaussian": ground.Gaussian,
-    "polynomial": ground.Polynomial,
-    "laplacian": ground.Laplacian,
-}
-#: Parameters that are objects, with the names of those objects.
-OBJECTS: dict[str, dict[str, Any]] = {
-    "ground": GROUNDS,
-    "smoothing": {"gaussian": ground.Gaussian},
-    "cost": ground.COSTS,
+from .._checks import choice
+from .._scales import median_distance
+from ..exceptions import InvalidParameterError
+
+#: Parameters that are objects, with the names of those objects; classes are loaded at first use.
+OBJECTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "ground": lambda: {
+        name.lower(): getattr(kermes.ground, name) for name in ("Linear", "Gaussian", "Polynomial", "Laplacian")
+    },
+    "smoothing": lambda: {"gaussian": kermes.ground.Gaussian},
+    "cost": lambda: kermes.ground.COSTS,
 }
 #: What turns a distance into a kernel: exp(-(d / length_scale)^power / 2), or exp(-t d^2) of a Jensen difference.
 PROFILE = ("length_scale", "power", "t", "normalized")
@@ -44,23 +42,27 @@ class Spec(NamedTuple):
     options: dict[str, Any]
 
 
+class Named(NamedTuple):
+    """A divergence or kernel, the name by which it was asked for, and the parameters in that."""
+
+    name: str
+    made: Any
+    given: dict[str, Any]
+
+
 @dataclasses.dataclass(frozen=True)
 class Entry:
     """What a short name means."""
 
     name: str
-    target: Any  # the class; of a kernel its name in kermes.kernels, which is imported at first use
+    target: str  # the package and the class
     example: str  # the name with parameters that work
     featured: bool = False  # whether the ground must be a point kernel: the kernelised form of the class
 
     @property
-    def cls(self) -> type:
+    def cls(self) -> Any:
         """The class."""
-        if not isinstance(self.target, str):
-            return self.target  # type: ignore[no-any-return]
-        from .. import kernels
-
-        return getattr(kernels, self.target)  # type: ignore[no-any-return]
+        return operator.attrgetter(self.target)(kermes)
 
     @property
     def summary(self) -> str:
@@ -71,8 +73,11 @@ class Entry:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters with their defaults; ``inspect.Parameter.empty`` where one must be given."""
-        given = inspect.signature(self.cls).parameters
-        found = {name: _default(self.cls, given[name]) for name in given if not name.endswith(("engine", "_bounds"))}
+        items = getattr(self.cls, "__dataclass_fields__", {}).values()
+        made = {item.name: item.default_factory for item in items if item.default_factory is not dataclasses.MISSING}
+        given = inspect.signature(self.cls).parameters.values()
+        kept = [item for item in given if not item.name.endswith(("engine", "_bounds"))]
+        found = {item.name: made[item.name]() if item.name in made else item.default for item in kept}
         return found | ({"ground": inspect.Parameter.empty} if self.featured else {})
 
     @property
@@ -80,7 +85,7 @@ class Entry:
         """Names that may be given, each with the object parameter it belongs to, or ''."""
         names = dict.fromkeys(self.parameters, "")
         for owner in [name for name in self.parameters if name in OBJECTS]:
-            for cls in OBJECTS[owner].values():
+            for cls in OBJECTS[owner]().values():
                 names |= {name: owner for name in inspect.signature(cls).parameters if name not in names}
         return names
 
@@ -102,25 +107,25 @@ class Entry:
 
 
 _DIVERGENCES = (
-    Entry("wasserstein", divergences.Wasserstein, "wasserstein:p=1"),
-    Entry("sinkhorn", divergences.Sinkhorn, "sinkhorn:epsilon=0.4"),
-    Entry("sliced", divergences.SlicedWasserstein, "sliced:n_slices=50"),
-    Entry("gaussian-wasserstein", divergences.GaussianWasserstein, "gaussian-wasserstein"),
-    Entry("kernel-wasserstein", divergences.GaussianWasserstein, "kernel-wasserstein:sigma=1", featured=True),
-    Entry("gaussian-kl", divergences.GaussianKL, "gaussian-kl:reg=0.1"),
-    Entry("kernel-kl", divergences.GaussianKL, "kernel-kl:sigma=1,reg=0.1", featured=True),
-    Entry("mmd", divergences.MMD, "mmd:sigma=2"),
-    Entry("jensen-shannon", divergences.JensenShannon, "jensen-shannon:sigma=1"),
-    Entry("variance", divergences.GeneralizedVariance, "variance:eta=0.1"),
-    Entry("exponential-family", divergences.ExponentialFamily, "exponential-family:family=gaussian,beta=1"),
-    Entry("euclidean", divergences.Euclidean, "euclidean"),
+    Entry("wasserstein", "divergences.Wasserstein", "wasserstein:p=1"),
+    Entry("sinkhorn", "divergences.Sinkhorn", "sinkhorn:epsilon=0.4"),
+    Entry("sliced", "divergences.SlicedWasserstein", "sliced:n_slices=50"),
+    Entry("gaussian-wasserstein", "divergences.GaussianWasserstein", "gaussian-wasserstein"),
+    Entry("kernel-wasserstein", "divergences.GaussianWasserstein", "kernel-wasserstein:sigma=1", featured=True),
+    Entry("gaussian-kl", "divergences.GaussianKL", "gaussian-kl:reg=0.1"),
+    Entry("kernel-kl", "divergences.GaussianKL", "kernel-kl:sigma=1,reg=0.1", featured=True),
+    Entry("mmd", "divergences.MMD", "mmd:sigma=2"),
+    Entry("jensen-shannon", "divergences.JensenShannon", "jensen-shannon:sigma=1"),
+    Entry("variance", "divergences.GeneralizedVariance", "variance:eta=0.1"),
+    Entry("exponential-family", "divergences.ExponentialFamily", "exponential-family:family=gaussian,beta=1"),
+    Entry("euclidean", "divergences.Euclidean", "euclidean"),
 )
 _KERNELS = (
-    Entry("igv", "IGV", "igv:eta=0.1"),
-    Entry("kigv", "IGV", "kigv:eta=0.01,sigma=0.1", featured=True),
-    Entry("entropy", "Entropy", "entropy:t=1,sigma=1"),
-    Entry("bhattacharyya", "Bhattacharyya", "bhattacharyya:ground=linear,eta=0.1"),
-    Entry("mass-laplace", "MassLaplace", "mass-laplace:family=gaussian,beta=0.1"),
+    Entry("igv", "kernels.IGV", "igv:eta=0.1"),
+    Entry("kigv", "kernels.IGV", "kigv:eta=0.01,sigma=0.1", featured=True),
+    Entry("entropy", "kernels.Entropy", "entropy:t=1,sigma=1"),
+    Entry("bhattacharyya", "kernels.Bhattacharyya", "bhattacharyya:ground=linear,eta=0.1"),
+    Entry("mass-laplace", "kernels.MassLaplace", "mass-laplace:family=gaussian,beta=0.1"),
 )
 DIVERGENCES, KERNELS = ({entry.name: entry for entry in listed} for listed in (_DIVERGENCES, _KERNELS))
 
@@ -139,15 +144,14 @@ def parse(string: str) -> Spec:
     return Spec(name.strip(), options)
 
 
-def divergence(string: str) -> Divergence:
+def divergence(string: str) -> Any:
     """Return the divergence that ``string`` names.
 
     Point kernels and costs are given by their own names and parameters: ``mmd:sigma=2``,
     ``mmd:ground=laplacian,gamma=0.5``, ``wasserstein:cost=torus,period=24``.
     """
     spec = parse(string)
-    found: Divergence = DIVERGENCES[choice(spec.name, "divergence", DIVERGENCES)].make(spec.options)
-    return found
+    return DIVERGENCES[choice(spec.name, "divergence", DIVERGENCES)].make(spec.options)
 
 
 def kernel(string: str) -> Any:
@@ -156,8 +160,6 @@ def kernel(string: str) -> Any:
     A divergence is ``Exponential`` with ``length_scale`` and ``power``: ``wasserstein:p=1,length_scale=0.5``; a Jensen
     difference with a parameter ``t`` is ``Semigroup``.
     """
-    from .. import kernels
-
     spec = parse(string)
     choice(spec.name, "kernel", [*KERNELS, *DIVERGENCES])
     if spec.name in KERNELS:
@@ -168,12 +170,12 @@ def kernel(string: str) -> Any:
     profile = {name: value for name, value in spec.options.items() if name in PROFILE}
     made = entry.make({name: value for name, value in spec.options.items() if name not in PROFILE})
     if "t" not in profile and "normalized" not in profile:
-        return kernels.Exponential(made, **profile)
-    if not isinstance(made, Jensen) or not profile.keys() <= {"t", "normalized"}:
+        return kermes.kernels.Exponential(made, **profile)
+    if not isinstance(made, kermes.divergences.Jensen) or not profile.keys() <= {"t", "normalized"}:
         raise InvalidParameterError(
             f"t and normalized are parameters of Jensen differences, without length_scale and power; got {string!r}."
         )
-    return kernels.Semigroup(made, **profile)
+    return kermes.kernels.Semigroup(made, **profile)
 
 
 def entries() -> list[tuple[str, Entry]]:
@@ -183,10 +185,9 @@ def entries() -> list[tuple[str, Entry]]:
 
 def candidate(named: Named, task: str, dim: int, learner: str = "auto") -> Any:
     """Return a named kernel with a learner; length scale and rate are searched unless the name has them."""
-    from .. import kernels
-    from ..comparison import Candidate
-    from ..comparison._candidate import definite_power
+    from ..comparison._candidate import Candidate, definite_power
 
+    kernels = kermes.kernels
     kernel, given = named.made, named.given
     open_scale = isinstance(kernel, kernels.Exponential) and "length_scale" not in given
     if open_scale and "power" not in given:
@@ -204,18 +205,15 @@ def candidate(named: Named, task: str, dim: int, learner: str = "auto") -> Any:
 
 def with_length_scale(named: Named, X: Any) -> Any:
     """Return the kernel; at the median distance if its name says no length scale."""
-    from .. import kernels, pairwise
-    from .._scales import median_distance
-
     kernel = named.made
-    if not isinstance(kernel, kernels.Exponential) or "length_scale" in named.given:
+    if not isinstance(kernel, kermes.kernels.Exponential) or "length_scale" in named.given:
         return kernel
-    return kernel.set_params(length_scale=median_distance(pairwise(X, divergence=kernel.divergence)))
+    return kernel.set_params(length_scale=median_distance(kermes.pairwise(X, divergence=kernel.divergence)))
 
 
 def _object(owner: str, given: Any, options: dict[str, Any]) -> Any:
     """Return the point kernel or cost named ``given``, or the one that has all these options (the Gaussian first)."""
-    known = OBJECTS[owner]
+    known = OBJECTS[owner]()
     if given is None:
         order = sorted(known, key=lambda name: name != "gaussian")
         fitting = [name for name in order if options.keys() <= inspect.signature(known[name]).parameters.keys()]
@@ -226,15 +224,6 @@ def _object(owner: str, given: Any, options: dict[str, Any]) -> Any:
     for name in options:
         choice(name, f"parameter of {owner}={given}", inspect.signature(cls).parameters)
     return cls(**options)
-
-
-def _default(cls: type, parameter: inspect.Parameter) -> Any:
-    """Return the default of a parameter, also where a dataclass makes it."""
-    if dataclasses.is_dataclass(cls):
-        item = next(item for item in dataclasses.fields(cls) if item.name == parameter.name)
-        if item.default_factory is not dataclasses.MISSING:
-            return item.default_factory()
-    return parameter.default
 
 
 def _value(string: str) -> Any:

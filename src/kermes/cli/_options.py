@@ -6,23 +6,24 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from .._checks import guess
+from .._dry_run import Planned, dry_run
 from ..exceptions import InvalidParameterError
+from . import _naming as naming
 from ._output import new_file, print_plan
 from ._reading import Reading
 
 Function = Callable[..., Any]
 
-DATA = """DATA is a table with a row for each point (.csv, .tsv, .parquet; - for standard
-input), annotated cells (.h5ad), a folder of .fcs files, saved measures or a
-stack of images (.npz, .npy), an IDX file, or a folder of images in folders of
-classes."""
-
-
+DATA = (
+    "DATA is a table with a row for each point (.csv, .tsv, .parquet; - for standard input), annotated cells (.h5ad), "
+    "a folder of .fcs files, saved measures or a stack of images (.npz, .npy), an IDX file, or a folder of images in "
+    "folders of classes."
+)
 #: What options that people may look for are called here.
 OTHER_NAMES = {
     **dict.fromkeys(
@@ -56,7 +57,7 @@ class Command(click.Command):
         """Write the examples, each on a line of its own."""
         if any(parameter.name == "data" for parameter in self.params):
             formatter.write_paragraph()
-            formatter.write_text(" ".join(DATA.split()))
+            formatter.write_text(DATA)
         formatter.write("\nExamples:\n")
         for example in self.examples:
             formatter.write(f"  {example}\n")
@@ -105,34 +106,22 @@ def _spacing(ctx: click.Context, param: click.Parameter, value: str | None) -> s
         raise click.BadParameter(f"{value!r} is neither 'pixel', 'unit' nor a number.") from None
 
 
-class Named(NamedTuple):
-    """A divergence or kernel, the name by which it was asked for, and the parameters in that."""
-
-    name: str
-    made: Any
-    given: dict[str, Any]
-
-
 class Name(click.ParamType):  # type: ignore[type-arg]
-    """A divergence or kernel by its short name; it becomes a :class:`Named`."""
+    """A divergence or kernel by its short name; it becomes a :class:`~_naming.Named`."""
 
     def __init__(self, kind: str) -> None:
         self.name, self._kind = "name[:key=value,...]", kind
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Named:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> naming.Named:
         """Check the name and its parameters before any data are read."""
-        from . import _naming as naming
-
         try:
-            return Named(str(value), getattr(naming, self._kind)(value), naming.parse(value).options)
+            return naming.Named(str(value), getattr(naming, self._kind)(value), naming.parse(value).options)
         except InvalidParameterError as error:
             self.fail(f"{error} All names: kermes list.", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Offer the names."""
         from click.shell_completion import CompletionItem
-
-        from . import _naming as naming
 
         known = [entry for kind, entry in naming.entries() if kind == "divergence" or self._kind == "kernel"]
         return [CompletionItem(e.name, help=e.summary) for e in known if e.name.startswith(incomplete)]
@@ -208,11 +197,8 @@ def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Fun
             options["reading"] = Reading(data, **{name: options.pop(name) for name in known})
             if not click.get_current_context().meta["dry_run"]:
                 return command(**options)
-            from .._dry_run import Planned
-            from .._dry_run import dry_run as nothing_is_computed
-
             try:
-                with nothing_is_computed():
+                with dry_run():
                     return command(**options)
             except Planned as planned:
                 print_plan({planned.name: planned.estimate} if planned.estimate is not None else {})

@@ -17,7 +17,9 @@ import click
 import numpy as np
 
 from .._atomic import require_writable, whole
+from .._quantities import duration, size
 from ..exceptions import InvalidParameterError
+from ..files._tables import write_columns, write_csv
 
 #: Columns of a terminal below which tables are set closer.
 NARROW = 70
@@ -159,8 +161,6 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
 
 def print_plan(estimates: Mapping[str, Any]) -> None:
     """Print what a dry run would have computed: pairs, time and memory of each name, and of all."""
-    from .._quantities import duration, size
-
     found = list(estimates.values())
     pairs = sum(part.pairs for part in found)
     seconds = float(sum(part.seconds for part in found)) if found else None
@@ -185,8 +185,6 @@ def number(value: Any) -> str:
 
 def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
     """Write columns of equal length as CSV or Parquet, or print them as CSV."""
-    from ..files._tables import write_columns, write_csv
-
     if path is not None:
         with whole(path) as temporary:
             write_columns(columns, temporary)

@@ -9,6 +9,8 @@ import click
 import numpy as np
 
 from ..exceptions import InvalidMeasureError, InvalidParameterError
+from ..files import is_table
+from ..files._data import require_there
 from ._options import command, output, reads
 from ._output import printed_json, refuse_name, say, wants_json, write_rows
 from ._reading import Reading
@@ -37,7 +39,6 @@ def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: flo
     high, or the set of classes, that hold the truth for about nine of ten new measures.
     """
     from .. import _persistence
-    from ..files._data import require_there
 
     require_there(model)
     file = _persistence.read(model)
@@ -58,8 +59,6 @@ def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: flo
 
 def _read(reading: Reading, notes: dict[str, Any]) -> Any:
     """Read data as those of the model were; refuse what would give it other coordinates than it knows."""
-    from ..files import is_table
-
     reading = reading.or_else(notes.get("reading", {}))
     if reading.standardize:
         raise InvalidParameterError(

@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
+import kermes
+
 from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
+from ..files import kind, read
+from ..files._data import MEANING
+from ..measures._frame import without_value
 from ._output import say
 
 #: Coordinates whose standard deviations differ by more than this factor should be standardised.
@@ -58,11 +63,6 @@ class Reading:
         ``columns`` say something of each measure beside its label (units that stay together, blocks, covariates), by
         the options that name them; each measure must have a value in them.
         """
-        from ..files import kind
-        from ..files import read as read_file
-        from ..files._data import MEANING
-        from ..measures._frame import without_value
-
         listed = {option: (names,) if isinstance(names, str) else names or () for option, names in columns.items()}
         asked = {name: option for option, names in listed.items() for name in names}
         if asked and self.samples is None and self.path.exists() and "metadata" not in MEANING[kind(self.path)]:
@@ -73,7 +73,7 @@ class Reading:
             )
         later = ("path", "standardize", "atoms", "scale")
         named = {name: value for name, value in asdict(self).items() if value is not None and name not in later}
-        data = read_file(self.path, metadata=tuple(asked), **named)
+        data = read(self.path, metadata=tuple(asked), **named)
         X = data.measures
         if self.scale is not None:
             if len(self.scale) != X.dim:
@@ -96,8 +96,16 @@ class Reading:
             raise InvalidParameterError(
                 "`label` (--label) must name the groups; for files of images also --labels FILE."
             )
-        if not numbers:
-            _require_groups(found.labels, self.label or "label")
+        groups, sizes = np.unique(found.labels, return_counts=True)
+        name = self.label or "label"
+        if not numbers and len(groups) < 2:
+            raise UnsuitableDataError(f"all measures have {groups[0]!s} in {name!r}; there must be two groups or more.")
+        if not numbers and sizes.min() < 2:
+            number = " If it is a number (age, dose): kermes test --trend." if found.labels.dtype.kind in "iuf" else ""
+            raise UnsuitableDataError(
+                f"every group must have two measures or more; group {groups[sizes.argmin()]!s} of {name!r} has one. "
+                f"Leave it out, or join it with another.{number}"
+            )
         self.say_hints(found)
         return found, {option: None if name is None else found.metadata[name] for option, name in columns.items()}
 
@@ -119,8 +127,6 @@ class Reading:
         """
         from sklearn.preprocessing import StandardScaler
 
-        from .. import MapPoints
-
         asked = self.standardize
         if asked is None and unequal(X.points.std(axis=0)):
             say(STANDARDIZED if automatic else f"Hint: {STANDARDIZE}")
@@ -130,7 +136,7 @@ class Reading:
         constant = np.flatnonzero(X.points.std(axis=0) == 0)
         if len(constant):
             raise UnsuitableDataError(f"coordinate {constant[0]} is constant and has no scale; leave it out.")
-        return MapPoints(StandardScaler(with_mean=False), weighting="atom")
+        return kermes.MapPoints(StandardScaler(with_mean=False), weighting="atom")
 
     def say_hints(self, data: Any) -> None:
         """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
@@ -157,9 +163,6 @@ class Reading:
 
     def or_else(self, notes: Any) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
-        from ..files import kind
-        from ..files._data import MEANING
-
         check_notes(notes)
         known = (*MEANING[kind(self.path)], "atoms", "scale")
         missing: dict[str, Any] = {
@@ -185,19 +188,6 @@ def units_of(data: Any, units: str | None) -> Any:
             f"`units` (--units): all measures have {values[0]!s} in the column {units!r}; a split needs two units."
         )
     return values
-
-
-def _require_groups(labels: Any, name: str) -> None:
-    """Refuse labels that make no groups of two measures or more."""
-    groups, sizes = np.unique(labels, return_counts=True)
-    if len(groups) < 2:
-        raise UnsuitableDataError(f"all measures have {groups[0]!s} in {name!r}; there must be two groups or more.")
-    if sizes.min() < 2:
-        number = " If it is a number (age, dose): kermes test --trend." if labels.dtype.kind in "iuf" else ""
-        raise UnsuitableDataError(
-            f"every group must have two measures or more; group {groups[sizes.argmin()]!s} of {name!r} has one. Leave "
-            f"it out, or join it with another.{number}"
-        )
 
 
 #: What a model file may say about reading. It never names a file.

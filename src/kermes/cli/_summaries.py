@@ -8,7 +8,12 @@ from typing import Any
 import click
 import numpy as np
 
-from ._options import Named, Renamed, command, divergence, output, reads, seed
+import kermes
+
+from .._dry_run import stop_if_dry
+from ..files import Data, write
+from ._naming import Named
+from ._options import Renamed, command, divergence, output, reads, seed
 from ._output import print_table, printed_json, refuse_name, say, show, write_rows
 from ._reading import Reading
 
@@ -33,8 +38,7 @@ def cluster(
 
     Clusters are numbered by size. The central measure of a cluster has the least sum of distances to the others.
     """
-    from .. import clustering, pairwise
-
+    clustering = kermes.clustering
     found = reading.scaled()
     refuse_name(found.by, ["cluster"])
     X = found.measures
@@ -42,7 +46,7 @@ def cluster(
     if method == "hierarchical":
         model = clustering.HierarchicalClustering(divergence.made, clusters, linkage)
     labels = model.fit(X).labels_
-    D = pairwise(X, divergence=divergence.made)  # remembered
+    D = kermes.pairwise(X, divergence=divergence.made)  # remembered
     if output is not None:
         write_rows({found.by: found.keys, "cluster": labels}, output)
     report = None if found.labels is None else clustering.cluster_report(labels, found.labels, D)
@@ -87,10 +91,6 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
     euclidean for the mean of the masses. With --standardize distances are those of standardised coordinates, and the
     mean is in the units of the file.
     """
-    from .._dry_run import stop_if_dry
-    from ..inference import barycenter
-    from ..measures import Measures
-
     found = reading.read()
     reading.say_hints(found)
     X, scaler = found.measures, reading.scaler(found.measures)
@@ -100,11 +100,10 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
     groups = np.unique(found.labels) if grouped else None
     parts = [scaled] if groups is None else [scaled[found.labels == name] for name in groups]
     options: dict[str, Any] = {"divergence": divergence.made, "n_atoms": mean_atoms, "random_state": seed}
-    means = Measures.concatenate([barycenter(part, **options) for part in parts])
+    means = kermes.Measures.concatenate([kermes.inference.barycenter(part, **options) for part in parts])
     if scaler is not None:
         means = means.map_points(scaler.transformer_.inverse_transform)  # back to the units of the file
-    label = reading.label or "label"
-    _write(means, groups, label, found.columns or tuple(f"x{j}" for j in range(means.dim)), output)
+    _write(means, groups, reading.label or "label", found.columns or tuple(f"x{j}" for j in range(means.dim)), output)
     sizes = dict(zip(["all"] if groups is None else map(str, groups), map(len, parts), strict=True))
     if printed_json({"measures": sizes, "atoms": means.sizes, "output": output}):
         return
@@ -115,8 +114,6 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
 
 def _write(means: Any, groups: Any, label: str, names: tuple[str, ...], path: Path) -> None:
     """Write the means: measures with their labels, or a row for each atom."""
-    from ..files import Data, write
-
     if path.suffix.lower() == ".npz":
         write(Data(means, groups), path)
         return
@@ -138,8 +135,6 @@ def convert(reading: Reading, output: Path) -> None:
 
     An .npz is read by every command and by Measures.load; labels are kept.
     """
-    from ..files import write
-
     found = reading.scaled()
     write(found, output)
     X = found.measures

@@ -109,7 +109,13 @@ def auto_candidates(
         bins = {"means": MMD(Linear()), "weights": Euclidean(), "Jensen-Shannon": JensenShannon()}
         found += [_of(name, divergence, _FIRST[task]) for name, divergence in bins.items()]
         return [*found, *_distances(measures, task, random_state, most_work)]
-    found += _baselines(task, random_state)
+    learner: Any = RidgeCV(np.logspace(-3, 3, 13))  # linear models of what is computed without comparing measures
+    kind, grid = "linear", None
+    if task == "classification":
+        learner, kind, grid = LogisticRegression(max_iter=1000), "logistic", {"logisticregression__C": [0.1, 1.0, 10.0]}
+    for name, features in {"means": MomentFeatures(), "cluster shares": ClusterShares(CLUSTERS, random_state)}.items():
+        pipeline = make_pipeline(features, StandardScaler(), learner)
+        found.append(Candidate(f"{name}, {kind}", learner=pipeline, grid=grid))
     if measures.sizes.mean() <= LARGE:
         return [*found, *_distances(measures, task, random_state, most_work)]
     step = Codebook(CODEBOOK, random_state)  # one for all, so that they share its result
@@ -118,22 +124,6 @@ def auto_candidates(
         on_codebook = replace(item, name=f"{item.name}, codebook", preprocessing=step)
         found.append(item if item.divergence == GAUSSIAN else on_codebook)
     return found
-
-
-def _baselines(task: str, seed: int) -> list[Candidate]:
-    """Return linear models of what is computed without comparing measures as wholes."""
-    logistic = task == "classification"
-    learner = LogisticRegression(max_iter=1000) if logistic else RidgeCV(np.logspace(-3, 3, 13))
-    grid = {"logisticregression__C": [0.1, 1.0, 10.0]} if logistic else None
-    maps = {"means": MomentFeatures(), "cluster shares": ClusterShares(CLUSTERS, seed)}
-    return [
-        Candidate(
-            f"{name}, {'logistic' if logistic else 'linear'}",
-            learner=make_pipeline(features, StandardScaler(), learner),
-            grid=grid,
-        )
-        for name, features in maps.items()
-    ]
 
 
 def _distances(X: Measures, task: str, seed: int, most_work: float) -> list[Candidate]:

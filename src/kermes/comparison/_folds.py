@@ -175,16 +175,14 @@ def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int
             f"cross-validation needs groups to learn from and others to test on, but {reason}. Add groups."
         )
     if task == "classification":
-        labels, counts = np.unique(y, return_counts=True)
-        rarest = int(counts.min())
+        rarest, why = _most_folds(y, task, None)
         needed = 4 if cv == 2 else 3  # of 3 samples, 2 folds test on 2 and leave 1; 3 folds leave 2
         if rarest < needed:
             advice = " If `y` are numbers to be predicted, use task='regression'." if y.dtype.kind in "iuf" else ""
             raise UnsuitableDataError(
                 f"nested cross-validation{' with 2 folds' if cv == 2 else ''} needs {needed} samples of each class, "
-                "for 2 to be left to the search when the others are tested on, but class "
-                f"{labels[counts.argmin()]!s} has {counted(rarest, 'sample')}. Add samples, or leave that class out."
-                f"{advice}"
+                f"for 2 to be left to the search when the others are tested on, but {why}. Add samples, or leave that "
+                f"class out.{advice}"
             )
     elif limit < 2:
         raise UnsuitableDataError(

@@ -29,15 +29,10 @@ class CandidateModel(MeasureEstimator):
     Parameters
     ----------
     candidate : Candidate
-    task : 'classification', 'regression' or 'auto'
-    scoring : str, optional
-        What the search maximises; see :func:`~kermes.compare`.
+    task, scoring, random_state, engine
+        As in :func:`~kermes.compare`; the search maximises ``scoring``.
     cv : int
         Folds of the search.
-    random_state : int
-        Seed of the folds and of learners that draw.
-    engine : Engine, optional
-        How distances are computed and remembered.
 
     Attributes
     ----------

@@ -238,6 +238,7 @@ class Trial(NamedTuple):
 def as_trial(candidate: Candidate, task: str, engine: Engine) -> Trial:
     """Return a candidate ready to run, or say what does not fit together."""
     grid, sources = dict(candidate.grid or {}), list(candidate.divergences)
+    who = f"candidate {candidate.name!r}"
     others: dict[str, list[str]] = {}
     scales = powers = None
     if candidate.kernel is not None:
@@ -251,25 +252,22 @@ def as_trial(candidate: Candidate, task: str, engine: Engine) -> Trial:
     try:
         learner = as_learner(DEFAULT[task] if candidate.learner is None else candidate.learner, grid, task, others)
     except InvalidParameterError as error:
-        raise InvalidParameterError(f"candidate {candidate.name!r}: {error}") from None
+        raise InvalidParameterError(f"{who}: {error}") from None
     if isinstance(learner.estimator, KernelGP):
         learner.estimator.set_params(source=sources[0], engine=engine)
         learner.grid["source"] = sources
     elif sources and learner.takes == "measures":
         raise InvalidParameterError(
-            f"candidate {candidate.name!r}: `learner` must take a matrix: give {type(learner.estimator).__name__} the "
+            f"{who}: `learner` must take a matrix: give {type(learner.estimator).__name__} the "
             "parameter kernel='precomputed' or metric='precomputed', or leave out the divergence or kernel."
         )
     if learner.takes == "distance" and candidate.kernel is not None:
-        raise InvalidParameterError(f"candidate {candidate.name!r} has a kernel, but its learner takes distances.")
+        raise InvalidParameterError(f"{who} has a kernel, but its learner takes distances.")
     if learner.takes != "measures" and not sources:
-        raise InvalidParameterError(
-            f"candidate {candidate.name!r} must have a divergence or a kernel: its learner takes a matrix."
-        )
+        raise InvalidParameterError(f"{who} must have a divergence or a kernel: its learner takes a matrix.")
     if (scales or powers) and learner.takes != "kernel":
         raise InvalidParameterError(
-            f"candidate {candidate.name!r} has a '{'length_scale' if scales else 'power'}', but its learner has no "
-            "kernel that is searched."
+            f"{who} has a '{'length_scale' if scales else 'power'}', but its learner has no kernel that is searched."
         )
     return Trial(sources, learner, scales, powers)
 

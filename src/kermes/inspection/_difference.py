@@ -133,14 +133,12 @@ def difference(
         taken as they are, or smoothed by k if it is given.
     n_points : int
         Points of clouds at which s is evaluated, drawn with equal chances for all measures; all if there are no more.
-    n_permutations : int
-        Permutations of the labels; all of them if there are no more.
+    n_permutations, random_state
+        As in :func:`kermes.inference.permanova`; the seed is also that of the points.
     level : float
         Probability that no score at all leaves its band if labels are exchangeable.
     blocks : array of shape (n,), optional
         Labels are permuted within blocks only (donors, sites).
-    random_state : int, Generator or None
-        Seed of points and permutations.
     units : array of shape (n,), optional
         Where several measures are of one unit (donor, slide) and the *units* were assigned to the groups: each unit
         counts once, by the mean of its :math:`f_i`, and units are permuted. Labels and blocks are those of units.

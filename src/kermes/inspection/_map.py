@@ -170,8 +170,19 @@ def data_map(
     elif isinstance(method, str) and method == "kernel_pca":
         scale = median_distance(D) if length_scale is None else positive(length_scale, "length_scale")
         coordinates, explained = _principal(np.exp(-0.5 * (D / scale) ** 2), wanted)
+    elif not hasattr(method, "fit_transform"):
+        raise InvalidParameterError(
+            f"`method` must be 'mds', 'kernel_pca' or an embedding with fit_transform; got {method!r}."
+        )
     else:
-        coordinates = _embed(method, D)
+        parameters = method.get_params(deep=False)
+        if not any(str(parameters.get(name, "")).startswith("precomputed") for name in SETTINGS):
+            known = [name for name in SETTINGS if isinstance(parameters.get(name), str)] or ["metric"]
+            raise InvalidParameterError(
+                f"`method` gets a matrix of distances and must be set up for them: {type(method).__name__}"
+                f"({known[0]}='precomputed'). Otherwise it would take the rows for coordinates."
+            )
+        coordinates = np.asarray(clone(method).fit_transform(D), dtype=np.float64)
     name = method if isinstance(method, str) else type(method).__name__
     return DataMap(coordinates, _stress(D, coordinates), explained, name, D)
 
@@ -186,22 +197,6 @@ def _principal(K: FloatArray, n_components: int) -> tuple[FloatArray, float]:
     coordinates[:, : len(kept)] = vectors[:, : len(kept)] * np.sqrt(kept)
     total = np.abs(values).sum()
     return coordinates, float(kept.sum() / total) if total > 0 else 1.0
-
-
-def _embed(method: Any, D: FloatArray) -> FloatArray:
-    if not hasattr(method, "fit_transform"):
-        raise InvalidParameterError(
-            f"`method` must be 'mds', 'kernel_pca' or an embedding with fit_transform; got {method!r}."
-        )
-    parameters = method.get_params(deep=False)
-    settings = [name for name in SETTINGS if str(parameters.get(name, "")).startswith("precomputed")]
-    if not settings:
-        known = [name for name in SETTINGS if isinstance(parameters.get(name), str)] or ["metric"]
-        raise InvalidParameterError(
-            f"`method` gets a matrix of distances and must be set up for them: {type(method).__name__}"
-            f"({known[0]}='precomputed'). Otherwise it would take the rows for coordinates."
-        )
-    return np.asarray(clone(method).fit_transform(D), dtype=np.float64)
 
 
 def _stress(D: FloatArray, coordinates: FloatArray) -> float:

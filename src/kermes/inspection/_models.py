@@ -114,16 +114,13 @@ def contributions(model: Any, X: Any) -> Contributions:
     if isinstance(model, LSSVMRegressor):
         return Contributions(values, intercept, support, [(None, None)], np.zeros(len(values), dtype=np.int64))
     winners = _deciding(model.combine(values.sum(axis=1) + intercept), model.codes_)
-    return Contributions(values, intercept, support, _names(model.classes_, model.codes_), winners)
-
-
-def _names(classes: AnyArray, codes: FloatArray) -> list[tuple[Any, Any]]:
-    """Return the negative and the positive class of each problem; None for several classes."""
 
     def one(members: AnyArray) -> Any:
-        return classes[members].tolist()[0] if np.count_nonzero(members) == 1 else None
+        """Return the class on one side of a problem; None for several."""
+        return model.classes_[members].tolist()[0] if np.count_nonzero(members) == 1 else None
 
-    return [(one(column < 0), one(column > 0)) for column in codes.T]
+    problems = [(one(column < 0), one(column > 0)) for column in model.codes_.T]
+    return Contributions(values, intercept, support, problems, winners)
 
 
 def _deciding(scores: FloatArray, codes: FloatArray) -> IndexArray:

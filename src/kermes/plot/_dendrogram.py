@@ -14,7 +14,7 @@ from ..clustering._labels import as_linkage, cut_tree
 from ..core import ragged
 from ..exceptions import InvalidParameterError
 from ..inspection import DataMap, data_map
-from ..measures import Measures, as_measures
+from ..measures import as_measures
 from ._display import MOST_NAMES, Display, class_bar, class_colours, class_legend, colours, short_form
 
 #: More leaves than this have no names.
@@ -71,8 +71,7 @@ class DendrogramDisplay(Display):
 
         Parameters
         ----------
-        clustering : fitted HierarchicalClustering, or array of shape (n - 1, 4)
-            A tree in the form of :func:`scipy.cluster.hierarchy.linkage`.
+        clustering : fitted HierarchicalClustering, or its ``linkage``
         labels : array of shape (n,), optional
             Known classes.
         n_clusters : int, optional
@@ -102,7 +101,16 @@ class DendrogramDisplay(Display):
         ax = self._open(ax, 7.0, 4.0)
         leaves = leaves_list(self.linkage).astype(np.int64) if len(self.linkage) else np.zeros(1, dtype=np.int64)
         _draw(ax, self.linkage, leaves, self.clusters)
-        height = _write(ax, [self.names[i] for i in leaves])
+        height = 0.0  # of the names, in heights of the axes
+        if len(leaves) > MOST_LEAVES:
+            ax.set_xticks([])
+        else:
+            longest = max(map(len, self.names))
+            turned = longest > 2 or longest * len(leaves) > ACROSS
+            ax.set_xticks(np.arange(len(leaves)), [self.names[i] for i in leaves])
+            ax.tick_params(axis="x", length=0, labelsize=7, rotation=90 if turned else 0)
+            inches = 0.1 + 0.06 * (longest if turned else 1)
+            height = float(inches * ax.figure.dpi / ax.get_window_extent().height)
         ax.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_ylabel("distance")
         if self.classes is not None:
@@ -112,19 +120,6 @@ class DendrogramDisplay(Display):
 
 
 dendrogram = short_form("dendrogram", DendrogramDisplay.from_estimator, "ax_")
-
-
-def _write(ax: Any, names: list[str]) -> float:
-    """Write the names of the leaves if there is room, and return their height in heights of the axes."""
-    if len(names) > MOST_LEAVES:
-        ax.set_xticks([])
-        return 0.0
-    longest = max(map(len, names))
-    turned = longest > 2 or longest * len(names) > ACROSS
-    ax.set_xticks(np.arange(len(names)), names)
-    ax.tick_params(axis="x", length=0, labelsize=7, rotation=90 if turned else 0)
-    inches = 0.1 + 0.06 * (longest if turned else 1)
-    return float(inches * ax.figure.dpi / ax.get_window_extent().height)
 
 
 def _draw(ax: Any, Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> None:
@@ -219,7 +214,12 @@ class MapDisplay(Display):
         """
         measures = as_measures(X)
         found = data_map(measures, divergence, method)
-        return cls.from_map(found, labels, _thumbnails(measures) if thumbnails else None, ax)
+        images, support = None, measures.support
+        if thumbnails and support is not None and support.shape is not None and measures.atoms is not None:
+            images = np.zeros((len(measures), len(support.points)))  # which measures on pixels came from
+            images[ragged.owners(measures.offsets), measures.atoms] = measures.weights
+            images = images.reshape(len(measures), *support.shape)
+        return cls.from_map(found, labels, images, ax)
 
     @classmethod
     def from_distances(
@@ -270,15 +270,6 @@ class MapDisplay(Display):
         if self.classes is not None:
             class_legend(ax, self.classes[0], loc="center left", bbox_to_anchor=(1.01, 0.5))
         return self
-
-
-def _thumbnails(X: Measures) -> FloatArray | None:
-    """Return the images that measures on pixels came from, (n, h, w), or None."""
-    if X.support is None or X.support.shape is None or X.atoms is None:
-        return None
-    images = np.zeros((len(X), len(X.support.points)))
-    images[ragged.owners(X.offsets), X.atoms] = X.weights
-    return images.reshape(len(X), *X.support.shape)
 
 
 def _apart(places: FloatArray, side: float) -> AnyArray:

@@ -109,19 +109,6 @@ def panels(rows: int, cols: int, axes: Any, ratio: float, margin: float) -> tupl
     return given[0, 0].figure, given
 
 
-def wrapped(n: int, axes: Any, ratio: float, margin: float) -> tuple[Any, AnyArray]:
-    """Return a figure and n axes: those given, or new ones in rows of at most five; the rest of a row stays empty."""
-    if axes is not None:
-        figure, cells = panels(1, n, axes, ratio, margin)
-        return figure, cells[0]
-    rows = -(-n // IN_A_ROW)
-    cols = -(-n // rows)
-    figure, cells = panels(rows, cols, None, ratio, margin)
-    for empty in cells.flat[n:]:
-        empty.set_axis_off()
-    return figure, cells.ravel()[:n]
-
-
 def plane_measures(measures: Any) -> list[Measure]:
     """Return a list of measures on the plane."""
     listed = [measures] if isinstance(measures, Measure) else measures

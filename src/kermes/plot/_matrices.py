@@ -81,10 +81,19 @@ class GramDisplay(Display):
         low, high, extend = _limits(self.K)
         image = ax.imshow(self.K, cmap="viridis", interpolation="nearest", vmin=low, vmax=high)
         ax.figure.colorbar(image, ax=ax, shrink=0.85, extend=extend)
-        if self.classes:
-            _mark(ax, self.classes)
-        else:
+        if not self.classes:
             ax.set(xlabel="measure", ylabel="measure")
+            return self
+        ends = np.cumsum([count for _, count in self.classes])
+        middles = ends - np.array([count for _, count in self.classes]) / 2 - 0.5
+        for end in ends[:-1]:
+            ax.axhline(end - 0.5, color="white", linewidth=1.2)
+            ax.axvline(end - 0.5, color="white", linewidth=1.2)
+        written = [str(name) for name, _ in self.classes]
+        ax.set_xticks(middles, written)
+        ax.set_yticks(middles, written)
+        ax.tick_params(length=0)
+        ax.set(xlabel="class", ylabel="class")
         return self
 
 
@@ -118,20 +127,6 @@ def _limits(K: FloatArray) -> tuple[float, float, str]:
     cut_low, cut_high = reach > 0 and low < bottom - reach, reach > 0 and high > top + reach
     extend = ("neither", "min", "max", "both")[bool(cut_low) + 2 * bool(cut_high)]
     return float(bottom) if cut_low else low, float(top) if cut_high else high, extend
-
-
-def _mark(ax: Any, classes: list[tuple[Any, int]]) -> None:
-    """Draw lines between the classes, and write their names at the middle of their rows and columns."""
-    ends = np.cumsum([count for _, count in classes])
-    middles = ends - np.array([count for _, count in classes]) / 2 - 0.5
-    for end in ends[:-1]:
-        ax.axhline(end - 0.5, color="white", linewidth=1.2)
-        ax.axvline(end - 0.5, color="white", linewidth=1.2)
-    written = [str(name) for name, _ in classes]
-    ax.set_xticks(middles, written)
-    ax.set_yticks(middles, written)
-    ax.tick_params(length=0)
-    ax.set(xlabel="class", ylabel="class")
 
 
 @dataclass(eq=False, repr=False)
@@ -273,7 +268,14 @@ class HeatmapDisplay(Display):
             order = HierarchicalClustering("precomputed", n_clusters=1).fit(values).leaves_
         groups = None if clusters is None else as_labels(clusters, "clusters", n)[1]
         classes = None if labels is None else as_labels(labels, "labels", n)
-        return cls(values, _order(order, groups, n), groups, classes).plot(ax)
+        if order is None:
+            order = np.arange(n) if groups is None else np.argsort(groups, kind="stable")
+        rows = np.asarray(order)
+        if not np.array_equal(np.sort(rows, axis=None), np.arange(n)) or rows.ndim != 1:
+            raise InvalidParameterError(
+                f"`order` must hold each of the numbers 0 to {n - 1} once, such as `leaves_`; got shape {rows.shape}."
+            )
+        return cls(values, rows.astype(np.int64), groups, classes).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -332,14 +334,3 @@ class HeatmapDisplay(Display):
 
 
 heatmap = short_form("heatmap", HeatmapDisplay.from_distances, "ax_")
-
-
-def _order(order: ArrayLike | None, groups: IndexArray | None, n: int) -> IndexArray:
-    if order is None:
-        return np.arange(n) if groups is None else np.argsort(groups, kind="stable")
-    rows = np.asarray(order)
-    if not np.array_equal(np.sort(rows, axis=None), np.arange(n)) or rows.ndim != 1:
-        raise InvalidParameterError(
-            f"`order` must hold each of the numbers 0 to {n - 1} once, such as `leaves_`; got shape {rows.shape}."
-        )
-    return rows.astype(np.int64)

@@ -147,7 +147,6 @@ class SimplexDisplay(Display):
         truth : callable, optional
             The function to be learned, of weights (n, k); drawn on the segment only.
         level : float
-            Probability of the band.
         resolution : int, optional
             Steps along an edge; 200 on the segment and 40 on the triangle by default.
         axes : matplotlib axes, or array of two, optional
@@ -162,7 +161,9 @@ class SimplexDisplay(Display):
         mean, std = model.predict(Measures.from_histograms(weights, points), return_std=True)
         observed = None if measures is None else (WeightVectors(points).rows(measures), _values(y, len(measures)))
         true = None if truth is None else np.asarray(truth(weights), dtype=np.float64)
-        return cls([_written(point) for point in points], weights, mean, std, level, observed, true).plot(axes)
+        listed = [", ".join(f"{coordinate:g}" for coordinate in point) for point in points]
+        names = listed if points.shape[1] == 1 else [f"({point})" for point in listed]
+        return cls(names, weights, mean, std, level, observed, true).plot(axes)
 
     @classmethod
     def from_predictions(
@@ -174,18 +175,9 @@ class SimplexDisplay(Display):
         level: float = 0.95,
         axes: Any = None,
     ) -> SimplexDisplay:
-        """Draw predictions that were made elsewhere.
+        """Draw predictions that were made elsewhere; the parameters are those of the class.
 
-        Parameters
-        ----------
-        weights : array of shape (n, 2) or (n, 3)
-            Probability vectors; on the triangle they should fill it.
-        mean, std : array of shape (n,)
-        names : sequence of 2 or 3 names, optional
-            What the weights are of.
-        level : float
-            Probability of the band.
-        axes : matplotlib axes, or array of two, optional
+        On the triangle the ``weights``, probability vectors (n, 3), should fill it.
         """
         rows: FloatArray = np.asarray(weights, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] not in (2, 3):
@@ -275,8 +267,3 @@ def _values(y: Any, n: int, name: str = "y") -> FloatArray:
     if values.shape != (n,):
         raise InvalidParameterError(f"`{name}` must hold {n} values, one per measure; got shape {values.shape}.")
     return values
-
-
-def _written(point: FloatArray) -> str:
-    numbers = ", ".join(f"{coordinate:g}" for coordinate in point)
-    return numbers if len(point) == 1 else f"({numbers})"

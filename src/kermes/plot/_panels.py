@@ -14,7 +14,7 @@ from .._typing import FloatArray
 from ..ground import PointKernel
 from ..inspection import CovarianceSpectrum, TransportPlan, covariance_spectrum, transport_plan
 from ..measures import Measure
-from ._display import PALETTE, Display, Frame, across_and_up, frame, names, panels, plane_measures, short_form, wrapped
+from ._display import IN_A_ROW, PALETTE, Display, Frame, across_and_up, frame, names, panels, plane_measures, short_form
 
 ATOMS, AXES = PALETTE[:2]
 #: Area of the heaviest atom of a panel in square points.
@@ -72,28 +72,29 @@ class WeightedPCADisplay(Display):
     def plot(self, axes: Any = None) -> WeightedPCADisplay:
         """Draw, on given axes or on a new figure."""
         box = frame(self.measures, 1)
-        self.figure_, self.axes_ = wrapped(len(self.measures), axes, box.ratio, margin=0.8)
+        n = len(self.measures)
+        rows = -(-n // IN_A_ROW) if axes is None else 1
+        self.figure_, cells = panels(rows, -(-n // rows), axes, box.ratio, margin=0.8)
+        self.axes_ = cells.ravel()[:n]
+        for empty in cells.flat[n:]:
+            empty.set_axis_off()
         for cell, measure, heading in zip(self.axes_, self.measures, self.titles, strict=True):
-            _panel(cell, measure, box)
+            pca = inspection.weighted_pca(measure)
+            x, y = across_and_up(measure.points, box.pixels).T
+            areas = LARGEST * measure.weights / measure.weights.max()
+            cell.scatter(x, y, s=areas, color=ATOMS, alpha=0.55, linewidths=0)
+            for k, (variance, axis) in enumerate(zip(pca.variances, pca.axes, strict=True)):
+                ends = across_and_up(pca.mean + np.sqrt(variance) * np.outer([-1.0, 1.0], axis), box.pixels)
+                cell.plot(*ends.T, color=AXES, linewidth=3.0 if k == 0 else 1.2, solid_capstyle="butt")
+            cell.plot(*across_and_up(pca.mean, box.pixels), "o", color="white", markeredgecolor=AXES, markersize=6)
+            left, right, bottom, top = box.extent
+            cell.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+            cell.set_xlabel("variances\n" + ", ".join(f"{variance:.3g}" for variance in pca.variances), fontsize=9)
             cell.set_title(heading, fontsize=10)
         return self
 
 
 weighted_pca = short_form("weighted_pca", WeightedPCADisplay.from_measures, "figure_")
-
-
-def _panel(cell: Any, measure: Measure, box: Frame) -> None:
-    pca = inspection.weighted_pca(measure)
-    x, y = across_and_up(measure.points, box.pixels).T
-    areas = LARGEST * measure.weights / measure.weights.max()
-    cell.scatter(x, y, s=areas, color=ATOMS, alpha=0.55, linewidths=0)
-    for k, (variance, axis) in enumerate(zip(pca.variances, pca.axes, strict=True)):
-        ends = across_and_up(pca.mean + np.sqrt(variance) * np.outer([-1.0, 1.0], axis), box.pixels)
-        cell.plot(*ends.T, color=AXES, linewidth=3.0 if k == 0 else 1.2, solid_capstyle="butt")
-    cell.plot(*across_and_up(pca.mean, box.pixels), "o", color="white", markeredgecolor=AXES, markersize=6)
-    left, right, bottom, top = box.extent
-    cell.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
-    cell.set_xlabel("variances\n" + ", ".join(f"{variance:.3g}" for variance in pca.variances), fontsize=9)
 
 
 @dataclass(eq=False, repr=False)
@@ -146,14 +147,12 @@ class EigenfunctionsDisplay(Display):
 
         Parameters
         ----------
-        measures : Measure, list of Measure or Measures
-            Images are drawn on their pixels, with rows downwards; other measures with (x, y) to the right and upwards.
+        measures, titles
+            As in :meth:`WeightedPCADisplay.from_measures`; images are drawn on their pixels.
         ground : PointKernel
             The point kernel, such as ``ground.Gaussian(sigma=0.1)``.
         n_components : int
             Number of rows; panels stay empty where a measure has fewer eigenfunctions.
-        titles : list of str, optional
-            Names of the measures.
         resolution : int
             Cells along the wider side, if no measure comes from images.
         axes : array of matplotlib axes, optional

@@ -1,11 +1,333 @@
 """The page of a comparison: one HTML file that fetches nothing.
 
-``_report`` from a comparison to a report, and its sections in order · ``_sections`` numbers to HTML · ``_charts``
-pictures; the frame of the page has ``style.css`` and ``script.js``.
+Here are the report, its sections in order, and the way from a comparison to it · ``_sections`` numbers to HTML ·
+``_charts`` pictures; the frame of the page has ``style.css`` and ``script.js``.
 """
 
 from __future__ import annotations
 
-from ._report import Report, comparison_report, describe, expression, source_code
+import inspect
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
 
-__all__ = ["Report", "comparison_report", "describe", "expression", "source_code"]
+import numpy as np
+
+from ..._atomic import whole
+from ..._estimator import default_divergence
+from ..._quantities import duration
+from ..._typing import AnyArray, FloatArray, IndexArray
+from ...clustering import HierarchicalClustering
+from ...definiteness import spectrum
+from ...divergences import Divergence
+from ...engine import pairwise
+from ...inspection import data_map
+from ...measures import Measures
+from ...measures._html import thumbnails
+from .._model import CandidateModel
+from .._result import Comparison, Row
+from .._search import gram_of
+from . import _sections as sections
+
+#: Rows and columns of the gallery of neighbours.
+GALLERY = (8, 6)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A leaderboard with what stands behind its first line, as one self-contained HTML file.
+
+    Parameters
+    ----------
+    X : Measures
+        The samples.
+    y : ndarray of shape (n,)
+        Their labels or targets.
+    predicted : ndarray of shape (n,)
+        Predictions for samples that were left out of the fit.
+    distances : ndarray of shape (n, n)
+        Distances behind the best candidate.
+    divergence : str
+        What these distances are.
+    entries : sequence of Row
+        The leaderboard, the best first.
+    task : 'classification' or 'regression'
+        Whether y are labels.
+    score : str
+        What the leaderboard counts.
+    model, code, command : str
+        The best model, and how to get it again: from Python and from the command line.
+    gram : ndarray of shape (n, n), optional
+        Kernel matrix whose spectrum is shown.
+    facts : mapping of str to str
+        Timings, status, versions.
+    title : str
+        Heading of the page.
+    most_samples : int
+        Samples that are drawn at most, spread evenly; 600 pictures are a few megabytes.
+    groups : ndarray of shape (n,), optional
+        Groups of samples that the validation kept together.
+
+    Notes
+    -----
+    The page fetches nothing, so that it can be mailed and kept.
+    """
+
+    X: Measures
+    y: AnyArray
+    predicted: AnyArray
+    distances: FloatArray
+    divergence: str
+    entries: Sequence[Row]
+    task: Literal["classification", "regression"]
+    score: str
+    model: str
+    code: str
+    command: str = ""
+    gram: FloatArray | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    title: str = "kermes: which kernel?"
+    most_samples: int = 600
+    groups: AnyArray | None = None
+
+    def html(self) -> str:
+        """Return the page."""
+        if self.task == "classification":
+            targets, predictions = f"{len(np.unique(self.y))} classes", sections.confusion(self.y, self.predicted)
+        else:
+            targets = f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
+            predictions = sections.regression(self.y, self.predicted)
+        lead = f"{self.X!r}, {targets}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
+        button = '<button class="copy" type="button">copy</button>'
+        blocks = (f"<pre><code>{escape(text)}</code>{button}</pre>" for text in (self.code, self.command) if text)
+        note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
+        parts = {
+            "Leaderboard": sections.leaderboard(self.entries, self.score),
+            "Model": f"<p><code>{escape(self.model)}</code></p>{''.join(blocks)}",
+            "Predictions": predictions + note,
+            **self._classes(),
+            **self._pictures(),
+        }
+        if self.gram is not None:
+            parts["Definiteness"] = sections.spectrum(spectrum(self.gram))
+        rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in self.facts.items())
+        parts["How it was computed"] = f'<div class="wide"><table class="facts">{rows}</table></div>'
+        return page(self.title, lead, parts)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; a file of that name is replaced when the new one is complete."""
+        page = self.html()
+        with whole(path) as part:
+            part.write_text(page, encoding="utf-8", errors="backslashreplace")  # names of files may be no text
+        return Path(path)
+
+    def _classes(self) -> dict[str, str]:
+        """Return the sections on classes for which the data are suitable, from the samples that are drawn."""
+        if self.task != "classification" or len(np.unique(self.y)) < 2:
+            return {}
+        shown, X, y, D, captions = self._shown()
+        groups = None if self.groups is None else self.groups[shown]
+        found = {
+            "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
+            "Where they differ": sections.attempt(sections.where_they_differ, X, y, self.predicted[shown], D, groups),
+            "Typical members": sections.attempt(sections.typical, X, y, D, captions),
+        }
+        return {title: html for title, html in found.items() if html is not None}
+
+    def _pictures(self) -> dict[str, str]:
+        """Return the sections that draw samples: map, heat map, neighbours."""
+        shown, X, y, D, captions = self._shown()
+        plane = data_map(D, "precomputed")
+        tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
+        if self.task == "classification":
+            wrong = np.asarray(self.y != self.predicted)[shown]
+            map_html = sections.class_map(plane.coordinates, y, captions, wrong)
+            first, rings = "wrong predictions", "Wrongly predicted: with a ring. "
+        else:  # the tenth with the largest errors
+            error = np.abs(self.y - self.predicted)
+            wrong = np.asarray(error > np.quantile(error, 0.9))[shown]
+            map_html, first, rings = sections.value_map(plane.coordinates, y, captions), "the largest errors", ""
+        note = (
+            f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
+            f"(stress {plane.stress:.2f}). {rings}Hover or touch to see a sample.</p>"
+        )
+        if len(shown) < len(self.X):
+            note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
+        pictures = thumbnails(X)
+        hidden = "".join(f'<div id="sample-{i}">{svg}</div>' for i, svg in enumerate(pictures))  # for hovering
+        near = sections.neighbours(D, _gallery(wrong), captions, pictures, GALLERY[1])
+        return {
+            "Map of the samples": f"{map_html}{note}<div hidden>{hidden}</div>",
+            "Distances": sections.heat_map(D, tree.leaves_, captions, self.divergence),
+            "Nearest neighbours": f'<p class="note">A sample, and those nearest to it; {first} come first.</p>{near}',
+        }
+
+    def _shown(self) -> tuple[IndexArray, Measures, AnyArray, FloatArray, list[str]]:
+        """Return the rows of the samples that are drawn; the samples, their targets, distances and captions."""
+        n = len(self.X)
+        rows = np.unique(np.linspace(0, n - 1, min(n, self.most_samples)).round().astype(np.intp))
+        captions = [self._caption(i) for i in rows]
+        return rows, self.X[rows], self.y[rows], self.distances[np.ix_(rows, rows)], captions
+
+    def _caption(self, i: int) -> str:
+        key, both = self.X[int(i)].key, (self.y[i], self.predicted[i])
+        truth, guess = (f"{v:.3g}" if isinstance(v, float | np.floating) else str(v) for v in both)
+        name = f"{i if key is None else key}: {truth}"
+        if self.task == "regression":
+            return f"{name}, predicted {guess}"
+        return name if self.y[i] == self.predicted[i] else f"{name}, taken for {guess}"
+
+
+def _gallery(wrong: AnyArray) -> IndexArray:
+    """Return the samples of the gallery: wrong ones for the first half, others spread evenly."""
+    bad, good = np.flatnonzero(wrong), np.flatnonzero(~wrong)
+    bad = bad[: max(GALLERY[0] // 2, GALLERY[0] - len(good))]
+    rest = min(GALLERY[0] - len(bad), len(good))
+    return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)
+
+
+def page(title: str, lead: str, sections: Mapping[str, str]) -> str:
+    """Return the whole HTML file; sections are by their headings."""
+    anchors = {heading: "-".join(heading.lower().rstrip("?").split()) for heading in sections}
+    links = "".join(f'<a href="#{anchor}">{escape(heading)}</a>' for heading, anchor in anchors.items())
+    body = "".join(
+        f'<section id="{anchors[heading]}"><details open><summary><h2>{escape(heading)}</h2></summary>'
+        f"{html}</details></section>\n"
+        for heading, html in sections.items()
+    )
+    style, script = (
+        resources.files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "script.js")
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'  # no request for an icon
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p><nav>{links}</nav></header>\n'
+        f'{body}<div id="tip" role="tooltip"></div>\n<script>\n{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def comparison_report(found: Comparison, command: str = "") -> Report:
+    """Return the report of a comparison whose best candidate was fitted; ``command`` is how it was called."""
+    best, model = found.rows[0], found.best_
+    left_out = found.out_of_fold(best.name)
+    order = np.argsort(left_out.rows, kind="stable")
+    rows = left_out.rows[order]  # with folds of one's own, not every sample need be left out once
+    gram, distances, divergence = _matrices(found, rows)
+    n = len(found.X)
+    ok = sum(row.status == "ok" for row in found.rows)
+    seconds = sum(row.fit_seconds for row in found.rows)
+    warned = sorted({warning for row in found.rows for warning in row.warnings})
+    versions = [f"{name} {version(name)}" for name in ("kermes", "scikit-learn", "numpy")]
+    facts = {
+        "samples": f"{n}, {n * (n - 1) // 2:,} pairs; each pair of a distance was computed once",
+        "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each",
+        "candidates": f"{ok} of {len(found.rows)} finished",
+        "time": f"searches and fits {duration(seconds)}; distances: see the leaderboard",
+        "convergence": "; ".join(warned) or "no warning",
+        "seed": str(found.random_state),
+        "versions": f"{', '.join(versions)}, Python {platform.python_version()}",
+    }
+    return Report(
+        X=found.X[rows],
+        y=left_out.truth[order],
+        predicted=left_out.predicted[order],
+        distances=distances,
+        divergence=divergence,
+        entries=found.rows,
+        task=found.task,  # type: ignore[arg-type]
+        score="R²" if found.scoring == "r2" else found.scoring,
+        model=describe(model),
+        code=source_code(model),
+        command=command,
+        gram=gram,
+        groups=None if found.groups is None else np.asarray(found.groups)[rows],
+        facts=facts,
+    )
+
+
+def source_code(model: CandidateModel) -> str:
+    """Return Python code that fits the chosen setting again, without a search."""
+    candidate, grid, parts = model.candidate, dict(model.params_), ""
+    if model.source_ is not None:
+        kind = "divergence" if isinstance(model.source_, Divergence) else "kernel"
+        parts = f"{kind}={expression(model.source_)}, "
+        if kind == "divergence" and model.takes_ == "kernel":
+            grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
+    values = {name: [_plain(value)] for name, value in grid.items()}
+    first = "" if candidate.preprocessing is None else f"    preprocessing={candidate.preprocessing!r},\n"
+    imports = "".join(f"{line}\n" for line in sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)))
+    return f"""# X: the measures as they were compared (thinned, if they were)
+from kermes import divergences, ground, kernels
+from kermes.comparison import Candidate, CandidateModel
+{imports}
+candidate = Candidate(
+    {candidate.name!r}, {parts}learner={candidate.learner!r},
+    grid={values!r},
+{first})
+model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)
+model.predict(X_new)"""
+
+
+def _imports(thing: Any) -> set[str]:
+    """Return the lines that import the classes of an estimator and of what it holds."""
+    if isinstance(thing, (list, tuple)):
+        return set().union(*map(_imports, thing))
+    if not hasattr(thing, "get_params"):
+        return set()
+    parts = type(thing).__module__.split(".")
+    public = parts[:2] if parts[0] == "kermes" else [part for part in parts if not part.startswith("_")]
+    own = {f"from {'.'.join(public)} import {type(thing).__name__}"}
+    return own.union(*map(_imports, thing.get_params(deep=False).values()))
+
+
+def expression(value: Any) -> str:
+    """Return the code of a divergence, point kernel, cost or kernel: its class and what differs from the defaults."""
+    parts = type(value).__module__.split(".")
+    if parts[0] != "kermes":
+        return repr(_plain(value))
+    given = []
+    parameters = [p for p in inspect.signature(type(value)).parameters.values() if p.name != "engine"]
+    for name, default in ((p.name, p.default) for p in parameters):
+        own = getattr(value, name, default)
+        same = own is default or (type(own) is type(default) and bool(own == default))
+        if not same:
+            given.append(f"{name}={expression(own)}")
+    return f"{parts[1]}.{type(value).__name__}({', '.join(given)})"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, FloatArray, str]:
+    """Return the Gram matrix of the best candidate if it has one, distances behind it, and what these are."""
+    model, square, gram = found.best_, np.ix_(rows, rows), None
+    if model.kernel_ is not None:
+        gram = gram_of(model.kernel_, model.source_, found._matrix, model.X_fit_)[square]
+    if gram is not None and not isinstance(model.source_, Divergence):
+        diagonal = np.diagonal(gram)
+        distances = np.sqrt(np.maximum(diagonal[:, None] + diagonal[None] - 2.0 * gram, 0.0))
+        np.fill_diagonal(distances, 0.0)
+        return gram, distances, f"distances in the feature space of {expression(model.source_)}"
+    row = next((row for row in found.rows if row.status == "ok" and row.candidate.divergences), None)
+    if row is None:  # estimators on measures: a distance that suits all of them
+        divergence = default_divergence()
+        return gram, pairwise(model.X_fit_, divergence=divergence, engine=found.engine)[square], expression(divergence)
+    chosen = [setting["source"] for setting in row.chosen]
+    return gram, found.distances(row.name)[square], expression(max(chosen, key=chosen.count))
+
+
+def describe(model: CandidateModel) -> str:
+    """Return the learner of a model with its settings, and the kernel or distance that it is on."""
+    learner = type(model.learner_).__name__
+    settings = ", ".join(f"{name}={_plain(value)!r}" for name, value in model.params_.items())
+    what = model.kernel_ if model.kernel_ is not None else model.source_
+    return f"{learner}({settings})" + ("" if what is None else f" on {what!r}")

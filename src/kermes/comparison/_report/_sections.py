@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
@@ -25,10 +25,8 @@ from ...inspection import difference
 from ...measures import Measures
 from ...measures._html import thumbnails
 from ...plot._display import CLASS_PALETTE
+from .._result import Row
 from ._charts import data_uri, difference_chart, heat, regression_chart, sample_map, spectrum_chart
-
-if TYPE_CHECKING:
-    from .._result import Row
 
 MOST_CLASSES = 30
 
@@ -37,11 +35,7 @@ def leaderboard(entries: Sequence[Row], score: str) -> str:
     """Return the candidates, the best first, and below them those that failed or were left out."""
     high = max((entry.mean for entry in entries if entry.mean is not None), default=1.0)
     rows = "".join(_row(entry, rank, high) for rank, entry in enumerate(entries, 1))
-    head = (
-        '<th class="number">#</th><th>candidate</th>'
-        f'<th class="number">{escape(score)}</th><th></th><th class="number">distances</th>'
-        '<th class="number">fits</th><th>kernel</th><th>remark</th>'
-    )
+    head = _cells("#", "candidate", escape(score), "", "distances", "fits", "kernel", "remark", tag="th")
     return f'<div class="wide"><table class="leaderboard"><tr>{head}</tr>{rows}</table></div>'
 
 
@@ -53,25 +47,16 @@ def _row(entry: Row, rank: int, high: float) -> str:
         )
     share = max(entry.mean, 0.0) / high if high > 0 else 0.0
     bar = f'<div class="bar"><i style="width:{100 * share:.0f}%"></i></div>'
-    cells = (
-        f'<td class="number">{rank}</td><td>{escape(entry.name)}</td>'
-        f'<td class="number">{entry.mean:.3f} ± {entry.std:.3f}</td><td>{bar}</td>'
-        f'<td class="number">{_seconds(entry.distance_seconds)}</td>'
-        f'<td class="number">{_seconds(entry.fit_seconds)}</td>'
-        f'<td>{escape(entry.definiteness)}</td><td class="note">{escape(entry.remark)}</td>'
-    )
-    return f'<tr class="{"best" if rank == 1 else ""}">{cells}</tr>'
+    times = [duration(seconds) if seconds else "" for seconds in (entry.distance_seconds, entry.fit_seconds)]
+    score = f"{entry.mean:.3f} ± {entry.std:.3f}"
+    cells = _cells(str(rank), escape(entry.name), score, bar, *times, escape(entry.definiteness))
+    return f'<tr class="{"best" if rank == 1 else ""}">{cells}<td class="note">{escape(entry.remark)}</td></tr>'
 
 
-def _seconds(seconds: float) -> str:
-    return duration(seconds) if seconds else ""
-
-
-def code(*blocks: str) -> str:
-    """Return blocks of text to be copied."""
-    return "".join(
-        f'<pre><code>{escape(block)}</code><button class="copy" type="button">copy</button></pre>' for block in blocks
-    )
+def _cells(*cells: str, tag: str = "td") -> str:
+    """Return cells of the leaderboard, whose columns 0, 2, 4 and 5 are numbers."""
+    kinds = [' class="number"' if i in (0, 2, 4, 5) else "" for i in range(len(cells))]
+    return "".join(f"<{tag}{kind}>{cell}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
 
 
 def confusion(y: AnyArray, predicted: AnyArray) -> str:
@@ -167,12 +152,6 @@ def neighbours(D: FloatArray, rows: IndexArray, captions: Sequence[str], picture
         below = ["&nbsp;", *(f"{D[i, j]:.3g}" for j in near)]
         out += _figures([pictures[j] for j in (i, *near)], [captions[j] for j in (i, *near)], below)
     return out
-
-
-def facts(items: Mapping[str, str]) -> str:
-    """Return names and values as a table."""
-    rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in items.items())
-    return f'<div class="wide"><table class="facts">{rows}</table></div>'
 
 
 Made = TypeVar("Made")
