@@ -23,6 +23,12 @@ from ._options import Name, command, html, kernel, output, reads, seed, split, t
 from ._output import print_plan, printable, printed_json, say, show, wants_json
 from ._reading import Reading, units_of
 
+#: What is said before a comparison within a budget.
+BUDGET = (
+    "The budget is for the kernels: baselines always run, a fold or a compilation that was begun is finished, and the "
+    "last fit and the report come after it."
+)
+
 
 @command(
     "kermes fit cells.csv --by patient --columns cd4,cd8 --label sick -o model.kermes",
@@ -153,13 +159,6 @@ def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, st
     labels, task = read_target(found.labels, len(found.measures), task)
     reading.say_hints(found)
     return found, labels, task, reading.scaler(found.measures, automatic=True)
-
-
-#: What is said before a comparison within a budget.
-BUDGET = (
-    "The budget is for the kernels: baselines always run, a fold or a compilation that was begun is finished, and the "
-    "last fit and the report come after it."
-)
 
 
 @command(

@@ -21,6 +21,9 @@ from ._reading import Reading
 
 #: Level at which the sentence speaks of a difference.
 LEVEL = 0.05
+#: Level of the bands, and below one minus which the sentences speak of a difference.
+BAND = 0.95
+ALONG = ("name", "shift", "distance", "chance", "p_value")
 
 
 @command(
@@ -122,11 +125,6 @@ def _plain(test: Any) -> dict[str, Any]:
     return {name: getattr(test, name) for name in names}
 
 
-#: Level of the bands, and below one minus which the sentences speak of a difference.
-BAND = 0.95
-ALONG = ("name", "shift", "distance", "chance", "p_value")
-
-
 @command(
     "kermes explain cells.csv --by patient --columns cd4,cd8 --label sick -o picture.png",
     "kermes explain digits.npz --permutations 99",
@@ -173,10 +171,8 @@ def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutat
     if len(groups) <= 2:
         results = [difference(scaled, found.labels, **options)]
     else:
-        results = [
-            replace(difference(scaled, found.labels == name, **options), groups=("the rest", name.item()))
-            for name in groups
-        ]
+        results = [difference(scaled, found.labels == name, **options) for name in groups]
+        results = [replace(r, groups=("the rest", name.item())) for r, name in zip(results, groups, strict=True)]
     if scaler is None:
         return results
     scale = scaler.transformer_.scale_

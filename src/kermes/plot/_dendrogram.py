@@ -23,6 +23,10 @@ MOST_LEAVES = 60
 ACROSS = 90
 #: Colour of merges of different clusters.
 ABOVE = (0.44, 0.44, 0.44, 1.0)
+#: Side of a thumbnail, as a part of the wider side of the map.
+THUMBNAIL = 0.055
+#: A map is at least this high or wide to either side of its middle, in its wider sides.
+FLAT = 0.2
 
 
 @dataclass(eq=False, repr=False)
@@ -161,12 +165,6 @@ def _forks(Z: FloatArray, leaves: IndexArray, clusters: IndexArray) -> tuple[Flo
         cluster[n + i] = cluster[left] if cluster[left] == cluster[right] else -1
         forks[i] = [[x[left], y[left]], [x[left], Z[i, 2]], [x[right], Z[i, 2]], [x[right], y[right]]]
     return forks, cluster[n:]
-
-
-#: Side of a thumbnail, as a part of the wider side of the map.
-THUMBNAIL = 0.055
-#: A map is at least this high or wide to either side of its middle, in its wider sides.
-FLAT = 0.2
 
 
 @dataclass(eq=False, repr=False)

@@ -16,6 +16,9 @@ from ..inspection import Contributions, contributions
 from ..measures import Measures, as_measures
 from ._display import PALETTE, Display, panels, pyplot
 
+#: Corners of the triangle: all mass at the first, second, third point.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
+
 
 @dataclass(eq=False, repr=False)
 class ContributionsDisplay(Display):
@@ -70,10 +73,6 @@ class ContributionsDisplay(Display):
             title = f"{sides[0]} (negative) against {sides[1]} (positive): {title}"
         self.ax_.set_title(title, fontsize=10)
         return self
-
-
-#: Corners of the triangle: all mass at the first, second, third point.
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
 
 @dataclass(eq=False, repr=False)

@@ -16,9 +16,13 @@ from ..inspection import CovarianceSpectrum, TransportPlan, covariance_spectrum,
 from ..measures import Measure
 from ._display import IN_A_ROW, PALETTE, Display, Frame, across_and_up, frame, names, panels, plane_measures, short_form
 
-ATOMS, AXES = PALETTE[:2]
+FIRST, SECOND = PALETTE[:2]
 #: Area of the heaviest atom of a panel in square points.
 LARGEST = 60.0
+#: The largest moves are drawn, up to this share of the mass and this many.
+SHARE, MOST_MOVES = 0.99, 3000
+#: Width of the largest move in points, areas of the largest atom and of the largest move of a matrix in square points.
+WIDEST, HEAVIEST, LARGEST_MOVE = 3.0, 70.0, 90.0
 
 
 @dataclass(eq=False, repr=False)
@@ -82,11 +86,11 @@ class WeightedPCADisplay(Display):
             pca = inspection.weighted_pca(measure)
             x, y = across_and_up(measure.points, box.pixels).T
             areas = LARGEST * measure.weights / measure.weights.max()
-            cell.scatter(x, y, s=areas, color=ATOMS, alpha=0.55, linewidths=0)
+            cell.scatter(x, y, s=areas, color=FIRST, alpha=0.55, linewidths=0)
             for k, (variance, axis) in enumerate(zip(pca.variances, pca.axes, strict=True)):
                 ends = across_and_up(pca.mean + np.sqrt(variance) * np.outer([-1.0, 1.0], axis), box.pixels)
-                cell.plot(*ends.T, color=AXES, linewidth=3.0 if k == 0 else 1.2, solid_capstyle="butt")
-            cell.plot(*across_and_up(pca.mean, box.pixels), "o", color="white", markeredgecolor=AXES, markersize=6)
+                cell.plot(*ends.T, color=SECOND, linewidth=3.0 if k == 0 else 1.2, solid_capstyle="butt")
+            cell.plot(*across_and_up(pca.mean, box.pixels), "o", color="white", markeredgecolor=SECOND, markersize=6)
             left, right, bottom, top = box.extent
             cell.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
             cell.set_xlabel("variances\n" + ", ".join(f"{variance:.3g}" for variance in pca.variances), fontsize=9)
@@ -190,13 +194,6 @@ class EigenfunctionsDisplay(Display):
 eigenfunctions = short_form("eigenfunctions", EigenfunctionsDisplay.from_measures, "figure_")
 
 
-SOURCE, TARGET = PALETTE[:2]
-#: The largest moves are drawn, up to this share of the mass and this many.
-SHARE, MOST_MOVES = 0.99, 3000
-#: Width of the largest move in points, areas of the largest atom and of the largest move of a matrix in square points.
-WIDEST, HEAVIEST, LARGEST_MOVE = 3.0, 70.0, 90.0
-
-
 @dataclass(eq=False, repr=False)
 class TransportPlanDisplay(Display):
     """A transport plan between two measures.
@@ -262,7 +259,7 @@ class TransportPlanDisplay(Display):
         segments = np.stack([across_and_up(start, pixels), across_and_up(end, pixels)], axis=1)
         widths = WIDEST * mass / mass.max()
         ax.add_collection(LineCollection(list(segments), linewidths=widths, colors="0.45", alpha=0.7, zorder=1))
-        for measure, colour, name in zip(both, (SOURCE, TARGET), self.names, strict=True):
+        for measure, colour, name in zip(both, (FIRST, SECOND), self.names, strict=True):
             x, y = across_and_up(measure.points, pixels).T
             areas = HEAVIEST * measure.weights / measure.weights.max()
             ax.scatter(x, y, s=areas, color=colour, alpha=0.75, linewidths=0, label=name, zorder=2)
@@ -285,8 +282,8 @@ class TransportPlanDisplay(Display):
         top = ax.inset_axes([0.0, 1.02, 1.0, 0.18], sharex=ax)
         side = ax.inset_axes([1.02, 0.0, 0.18, 1.0], sharey=ax)
         source, target = (m.weights / m.weights.sum() for m in (self.plan.source, self.plan.target))
-        top.vlines(x, 0.0, target, color=TARGET, linewidth=1.5)
-        side.hlines(y, 0.0, source, color=SOURCE, linewidth=1.5)
+        top.vlines(x, 0.0, target, color=SECOND, linewidth=1.5)
+        side.hlines(y, 0.0, source, color=FIRST, linewidth=1.5)
         top.set_ylim(bottom=0.0)
         side.set_xlim(left=0.0)
         for marginal in (top, side):

@@ -29,6 +29,18 @@ from .._result import Row
 from ._charts import data_uri, difference_chart, heat, regression_chart, sample_map, spectrum_chart
 
 MOST_CLASSES = 30
+Made = TypeVar("Made")
+PERMUTATIONS = 999
+#: Classes that are shown at most, images of a class that are averaged, and iterations of a barycentre.
+MOST_MEMBERS, MOST_IMAGES, ITERATIONS = 12, 30, 50
+#: Multiplications that barycentres may take: about a second.
+MOST_WORK = 2e9
+#: Points of clouds that are averaged at most, and directions in which their atoms are moved.
+MOST_ATOMS, SLICES = 50_000, 30
+#: Entropy of a barycentre as a part of the largest cost: as sharp as products without logarithms allow.
+BLUR = 1 / 200
+NESTED = "The groups of the validation lie within classes: one centroid for each of them is permuted. "
+CROSSED = "Labels are permuted within the groups of the validation. "
 
 
 def leaderboard(entries: Sequence[Row], score: str) -> str:
@@ -152,21 +164,6 @@ def neighbours(D: FloatArray, rows: IndexArray, captions: Sequence[str], picture
         below = ["&nbsp;", *(f"{D[i, j]:.3g}" for j in near)]
         out += _figures([pictures[j] for j in (i, *near)], [captions[j] for j in (i, *near)], below)
     return out
-
-
-Made = TypeVar("Made")
-
-PERMUTATIONS = 999
-#: Classes that are shown at most, images of a class that are averaged, and iterations of a barycentre.
-MOST_MEMBERS, MOST_IMAGES, ITERATIONS = 12, 30, 50
-#: Multiplications that barycentres may take: about a second.
-MOST_WORK = 2e9
-#: Points of clouds that are averaged at most, and directions in which their atoms are moved.
-MOST_ATOMS, SLICES = 50_000, 30
-#: Entropy of a barycentre as a part of the largest cost: as sharp as products without logarithms allow.
-BLUR = 1 / 200
-NESTED = "The groups of the validation lie within classes: one centroid for each of them is permuted. "
-CROSSED = "Labels are permuted within the groups of the validation. "
 
 
 def attempt(make: Callable[..., Made | None], *args: Any) -> Made | None:
