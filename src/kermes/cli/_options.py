@@ -107,7 +107,7 @@ def _spacing(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]
-    """A divergence or kernel by its short name; it becomes a :class:`~_naming.Named`."""
+    """A divergence or kernel by its short name; it becomes a ``Named``."""
 
     def __init__(self, kind: str) -> None:
         self.name, self._kind = "name[:key=value,...]", kind
