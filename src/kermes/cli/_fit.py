@@ -75,7 +75,7 @@ def fit(
         raise click.UsageError(
             "--calibrate is for measures that are exchangeable, which those of one of the --units are not."
         )
-    found, labels, task, scaler = _labelled(reading, task, units=units)
+    found, labels, task = _labelled(reading, task, units=units)
     if task == "regression":
         name, constant = "R²", "the mean: 0"
         what = f"regression of numbers from {labels.min():g} to {labels.max():g}"
@@ -85,9 +85,10 @@ def fit(
         what = f"classification into {counted(len(counts), 'class')}"
     if not wants_json():
         show(f"{found.measures}, {what}")
+    reading.say_hints(found)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    parts = units_of(found, units)
+    scaler, parts = reading.scaler(found.measures, automatic=True), units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
@@ -149,16 +150,14 @@ def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
 
 
-def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, str, Any]:
-    """Return the data, their labels and the task, or say how to give them; and the step that standardises."""
+def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, str]:
+    """Return the data, their labels and the task, or say how to give them."""
     from ..comparison._folds import read_target
 
     found = reading.read(**columns)
     if found.labels is None:
         raise InvalidParameterError("`label` is needed: --label COLUMN of a table, or --labels FILE.")
-    labels, task = read_target(found.labels, len(found.measures), task)
-    reading.say_hints(found)
-    return found, labels, task, reading.scaler(found.measures, automatic=True)
+    return found, *read_target(found.labels, len(found.measures), task)
 
 
 @command(
@@ -214,8 +213,9 @@ def compare(
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
     if budget is not None:
         as_seconds(budget, "budget")  # before the data are read
-    found, labels, task, scaler = _labelled(reading, task, units=units, covariates=covariates)
-    X = found.measures
+    found, labels, task = _labelled(reading, task, units=units, covariates=covariates)
+    reading.say_hints(found)
+    X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
         print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler))
