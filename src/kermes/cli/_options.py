@@ -188,7 +188,7 @@ def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Fun
     compare groups, the older spelling of ``--label`` is heard too.
     """
     one_label = label("--label", "--group", cls=Renamed) if groups else label("--label")
-    options = [dry_run_option, click.argument("data", type=PATH), *([one_label, *LABEL_OPTIONS] if labels else [])]
+    first = [dry_run_option, click.argument("data", type=PATH), *([one_label, *LABEL_OPTIONS] if labels else [])]
 
     def decorate(command: Function) -> Function:
         @functools.wraps(command)
@@ -206,7 +206,7 @@ def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Fun
         decorated = as_json(with_reading)
         of_command: list[click.Parameter] = vars(decorated)["__click_params__"]
         of_command.insert(0, of_command.pop())  # the last in the help
-        for option in reversed([*options, *READING_OPTIONS]):
+        for option in reversed([*first, *READING_OPTIONS]):
             decorated = option(decorated)
         return decorated
 
