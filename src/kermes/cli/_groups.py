@@ -63,7 +63,7 @@ def test_groups(
     D = kermes.pairwise(X, divergence=divergence.made)
     given: dict[str, Any] = {"divergence": "precomputed", "n_permutations": permutations, "random_state": seed} | held
     if trend:
-        tests = [inference.trend(D, found.labels, **given)]
+        tests: list[Any] = [inference.trend(D, found.labels, **given)]
         groups: dict[str, Any] = {}
     else:
         run = (inference.permanova, inference.dispersion, inference.k_sample)

@@ -199,7 +199,7 @@ def check_notes(notes: Any) -> None:
     if not isinstance(notes, dict):
         raise InvalidFileError(f"the model file is damaged: how data are read is {type(notes).__name__}, not a table.")
     for name, value in notes.items():
-        kind = NOTES.get(name)
+        kind: Any = NOTES.get(name)
         if isinstance(kind, list):
             fits = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(v, kind[0]) for v in value)
         else:

@@ -212,7 +212,8 @@ class MapDisplay(Display):
         """
         measures = as_measures(X)
         found = data_map(measures, divergence, method)
-        images, support = None, measures.support
+        images: AnyArray | None = None
+        support = measures.support
         if thumbnails and support is not None and support.shape is not None and measures.atoms is not None:
             images = np.zeros((len(measures), len(support.points)))  # which measures on pixels came from
             images[ragged.owners(measures.offsets), measures.atoms] = measures.weights

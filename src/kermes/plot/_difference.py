@@ -139,6 +139,6 @@ class DifferenceDisplay(Display):
 
 def _signed(values: AnyArray, clear: AnyArray) -> AnyArray:
     """Return the second colour for positive values, the first for others; pale unless they are clear."""
-    shades = colours(2)[(values > 0).astype(int)]
+    shades: AnyArray = colours(2)[(values > 0).astype(int)]
     shades[:, 3] = np.where(clear, 1.0, 0.3)
     return shades

@@ -183,7 +183,7 @@ def do_they_differ(D: FloatArray, y: AnyArray, groups: AnyArray | None, divergen
     options: dict[str, Any] = {"n_permutations": PERMUTATIONS, "random_state": 0}
     if groups is not None:
         options["units" if _nested(y, groups) else "blocks"] = groups
-    run = {"centres (PERMANOVA)": permanova, "spread (dispersion)": dispersion}
+    run: dict[str, Callable[..., Any]] = {"centres (PERMANOVA)": permanova, "spread (dispersion)": dispersion}
     tests = {name: test(D, y, "precomputed", **options) for name, test in run.items()}
     head = '<th>of the classes</th><th class="number">F</th><th class="number">R²</th><th class="number">p</th>'
     rows = "".join(
