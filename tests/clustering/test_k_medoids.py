@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles.clusters import best_exchange, best_medoids
 
 from kermes import Measures, divergences, pairwise
-from kermes.clustering import KMedoids, _pam
+from kermes.clustering import KMedoids, _k_medoids
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 
 W = divergences.Wasserstein()
@@ -48,14 +48,14 @@ def test_changes_are_those_of_the_sums(block):
     """The predicted change of every exchange is the change of the sum; small blocks end in a minimum too."""
     D = table(30, 3)
     medoids = np.array([4, 9, 17])
-    current = _pam.partition(D, medoids)
-    changes = _pam._changes(D, current)
+    current = _k_medoids.partition(D, medoids)
+    changes = _k_medoids._changes(D, current)
     for i in range(3):
         for c in range(30):
             changed = medoids.copy()
             changed[i] = c
             assert_allclose(changes[c, i], D[changed].min(axis=0).sum() - current.loss, atol=1e-12)
-    found, _, converged = _pam.swap(D, medoids, 100, block)
+    found, _, converged = _k_medoids.swap(D, medoids, 100, block)
     assert converged
     assert best_exchange(D, found.tolist()) >= D[found].min(axis=0).sum() * (1 - 1e-12)
 
@@ -65,7 +65,7 @@ def test_every_pass_lowers_the_sum():
     start = np.arange(12)
     sums = [D[start].min(axis=0).sum()]
     for passes in range(1, 100):
-        medoids, _, converged = _pam.swap(D, start, passes)
+        medoids, _, converged = _k_medoids.swap(D, start, passes)
         sums.append(D[medoids].min(axis=0).sum())
         if converged:
             break

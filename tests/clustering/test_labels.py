@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy.cluster.hierarchy import linkage
 
 from kermes._checks import as_labels
-from kermes.clustering._labels import as_linkage, cut_tree, number_by_size
+from kermes.clustering._base import as_linkage, cut_tree, number_by_size
 from kermes.exceptions import InvalidParameterError
 
 

@@ -133,7 +133,7 @@ def test_wells_are_on_the_scale_of_arcsinh(tmp_path):
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_a_missing_package_is_named_with_its_extra(name, monkeypatch):
-    monkeypatch.setattr(datasets._labelled, "find_spec", lambda package: None)
+    monkeypatch.setattr(datasets._packaged, "find_spec", lambda package: None)
     with pytest.raises(MissingDependencyError, match=rf"{LOADERS[name]}.*pip install 'kermes\[data\]'"):
         getattr(datasets, name)()
 

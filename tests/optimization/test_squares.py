@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from kermes import Measures, divergences, ground, pairwise
 from kermes.exceptions import InvalidParameterError
-from kermes.optimization._squares import (
+from kermes.optimization._surrogate import (
     EuclideanSquares,
     LineSquares,
     MatrixSquares,

@@ -2,8 +2,8 @@
 
 ``_hierarchical`` trees of merges by scipy · ``_k_medoids`` clusters around members · ``_k_means`` clusters around
 barycentres · ``_report`` the table of clusters and classes. Behind them: ``_base`` reads measures and computes their
-distances, ``_pam`` the search for medoids, ``_labels`` labels and trees of merges. Imports ``inference`` and everything
-below; :mod:`kermes.plot` draws the results. Start reading at ``_hierarchical``.
+distances, numbers labels and cuts trees. Imports ``inference`` and everything below; :mod:`kermes.plot` draws the
+results. Start reading at ``_hierarchical``.
 """
 
 from __future__ import annotations

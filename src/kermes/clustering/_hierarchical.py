@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import choice
 from .._scales import unit_of
 from .._typing import IndexArray
-from ._base import MeasureClustering
-from ._labels import cut_tree
+from ._base import MeasureClustering, cut_tree
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
 

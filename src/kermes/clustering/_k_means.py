@@ -21,8 +21,7 @@ from ..exceptions import ConvergenceWarning, DegenerateDataWarning
 from ..inference import barycenter
 from ..inference._barycenter import objective_power
 from ..measures import Measures
-from ._base import CentresMixin
-from ._labels import number_by_size, number_of_clusters
+from ._base import CentresMixin, number_by_size, number_of_clusters
 
 
 class _Clusters(NamedTuple):

@@ -1,9 +1,8 @@
 """Bayesian optimisation over the probability simplex: functions of the weights of a measure, in few evaluations.
 
-``_optimizer`` questions and answers · ``_surrogate`` Gaussian processes and their gradients · ``_acquisition`` what an
-evaluation is worth. Behind them: ``_ascent`` projection onto the simplex and ascent on it, ``_squares`` squared
-distances with their gradients. Imports ``estimators`` and everything below. Start reading at
-``_optimizer``.
+``_optimizer`` questions and answers · ``_surrogate`` Gaussian processes, squared distances, and their gradients ·
+``_acquisition`` what an evaluation is worth · ``_ascent`` projection onto the simplex and ascent on it. Imports
+``estimators`` and everything below. Start reading at ``_optimizer``.
 """
 
 from __future__ import annotations

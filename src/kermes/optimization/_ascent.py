@@ -22,7 +22,7 @@ INSIDE = 1e-3
 Score = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
-def check_weights(weights: Any, m: int, name: str = "weights") -> FloatArray:
+def check_weights(weights: Any, m: int) -> FloatArray:
     """Return one probability vector of m entries, or refuse it."""
     try:
         a = np.array(weights, dtype=np.float64)
@@ -30,7 +30,7 @@ def check_weights(weights: Any, m: int, name: str = "weights") -> FloatArray:
         a = np.empty(0)
     if a.shape != (m,) or not np.isfinite(a).all() or (a < 0).any() or abs(a.sum() - 1.0) > SUM:
         raise InvalidParameterError(
-            f"`{name}` must be {m} finite non-negative numbers that add up to 1; got {weights!r}. "
+            f"`weights` must be {m} finite non-negative numbers that add up to 1; got {weights!r}. "
             "optimization.project moves any vector to the nearest such one."
         )
     return a
@@ -111,8 +111,4 @@ def _mirror(A: FloatArray, moves: FloatArray) -> FloatArray:
     return np.asarray(B / B.sum(axis=1, keepdims=True))
 
 
-def _projected(A: FloatArray, moves: FloatArray) -> FloatArray:
-    return project(A + moves)
-
-
-_MOVES = {"mirror": _mirror, "projected": _projected}
+_MOVES = {"mirror": _mirror, "projected": lambda A, moves: project(A + moves)}

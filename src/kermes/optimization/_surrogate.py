@@ -1,4 +1,10 @@
-"""Surrogates: Gaussian processes over the simplex, fitted to evaluations, and their posterior with its gradient."""
+"""Surrogates: Gaussian processes over the simplex, fitted to evaluations, and their posterior with its gradient.
+
+Behind them are squared distances between weight vectors on one support. ``squares(A, B)`` are those of the rows of A
+(n, m) and B (k, m), an array (n, k); ``squares.with_gradients(A, B)`` are they and their gradients in the rows of A,
+(n, k, m). Transport costs are convex in the weights, with kinks; there a gradient is one of their subgradients.
+Gradients are defined up to a constant, since weights add up to 1.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning as SearchWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Sum, WhiteKernel
 
@@ -16,11 +23,134 @@ from .._checks import integer
 from .._scales import median_distance
 from .._typing import FloatArray
 from ..divergences import Wasserstein
+from ..divergences._plans import transport
+from ..engine import Engine, pairwise
 from ..estimators import MeasureGPRegressor, careful_l_bfgs
-from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ..exceptions import DegenerateDataWarning, IllConditionedWarning, InvalidParameterError
+from ..ground import Matrix, as_cost
 from ..kernels import Exponential
 from ..measures import Measures
-from ._squares import EuclideanSquares, Squares, transport_squares
+
+
+class Squares(ABC):
+    """Base of the squared distances."""
+
+    @abstractmethod
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the squared distances (n, k)."""
+
+    @abstractmethod
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return them and their gradients in the rows of A, (n, k, m)."""
+
+
+@dataclass(frozen=True)
+class EuclideanSquares(Squares):
+    """``sum_i scale_i (a_i - b_i)^2``."""
+
+    scale: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        root = np.sqrt(self.scale)
+        return np.asarray(cdist(A * root, B * root, "sqeuclidean"))
+
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is ``2 scale (a - b)``."""
+        return self(A, B), 2.0 * self.scale * (A[:, None] - B[None])
+
+
+@dataclass(frozen=True)
+class UniformSquares(Squares):
+    """W_2^2 under the cost matrix c (1 - I): ``c/2 sum_i |a_i - b_i|``."""
+
+    c: float
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return np.asarray(0.5 * self.c * cdist(A, B, "cityblock"))
+
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is ``c/2 sign(a - b)``, 0 where the weights are equal."""
+        return self(A, B), 0.5 * self.c * np.sign(A[:, None] - B[None])
+
+
+@dataclass(frozen=True)
+class LineSquares(Squares):
+    """W_2^2 on points z of the line."""
+
+    z: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return _transport(Wasserstein(p=2), A, B, self.z)
+
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The gradient is that of the integral of (Q_a - Q_b)^2 over (0, 1), through the cumulative weights.
+
+        Q_a is z_i between the cumulative weights F_{i-1} and F_i of a, so that F_i moves the integral by
+        (z_i - q)^2 - (z_{i+1} - q)^2, with q = Q_b(F_i); a weight moves all cumulative ones from its own on.
+        """
+        order = np.argsort(self.z)
+        z = self.z[order]
+        F = np.cumsum(A[:, order], axis=1)[:, :-1]
+        G = np.cumsum(B[:, order], axis=1)[:, :-1]
+        out = np.zeros((len(A), len(B), len(z)))
+        for j, levels in enumerate(G):
+            q = z[np.searchsorted(levels, F)]
+            moved = (z[:-1] - q) ** 2 - (z[1:] - q) ** 2
+            out[:, j, order[:-1]] = np.cumsum(moved[:, ::-1], axis=1)[:, ::-1]
+        return self(A, B), out
+
+
+@dataclass(frozen=True)
+class MatrixSquares(Squares):
+    """W_2^2 under any table C of squared ground distances, by the network simplex."""
+
+    C: FloatArray
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return _transport(Wasserstein(p=2, cost=Matrix.from_costs(self.C, 2)), A, B, np.arange(float(len(self.C))))
+
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both from one linear program for each pair.
+
+        The value is the maximum of u a + v b over u_i + v_j <= C_ij: a maximiser u is a subgradient. The solver leaves
+        u open where a has no mass; u_i = min_j C_ij - v_j over the atoms of b is feasible everywhere and no less.
+        """
+        values, gradients = np.empty((len(A), len(B))), np.empty((len(A), len(B), len(self.C)))
+        atoms = [(b[b > 0], np.ascontiguousarray(self.C[:, b > 0])) for b in B]
+        for i, a in enumerate(A):
+            rows = np.flatnonzero(a)
+            for j, (b, costs) in enumerate(atoms):
+                v = transport(a[rows], b, costs[rows]).v
+                gradients[i, j] = (costs - v).min(axis=1)
+                values[i, j] = gradients[i, j] @ a + v @ b
+        return np.maximum(values, 0.0), gradients
+
+
+def transport_squares(cost: Any, points: FloatArray | None, m: int) -> Squares:
+    """Return W_2^2 between weights on m points under a ground distance, in closed form where there is one."""
+    cost = as_cost(cost)
+    if cost.size not in (None, m):
+        raise InvalidParameterError(
+            f"`cost` must be a table of {m} x {m} distances, one row for each weight; got {(cost.size, cost.size)}."
+        )
+    if cost.uniform is not None:
+        return UniformSquares(cost.uniform**2)
+    if points is None and cost.size is None:
+        raise InvalidParameterError(
+            f"`cost` {cost!r} needs to know where the points are; pass them as `support`, not their number."
+        )
+    support = np.empty((m, 0)) if points is None else points  # a matrix needs no points
+    if cost.absolute and support.shape[1] == 1:
+        return LineSquares(support[:, 0])
+    Wasserstein(p=2, cost=cost)  # refuses costs that are not distances
+    return MatrixSquares(cost.table(support) ** 2)
+
+
+def _transport(divergence: Wasserstein, A: FloatArray, B: FloatArray, support: FloatArray) -> FloatArray:
+    """Return W_2^2 without a memo: batches of candidates are small, and met once."""
+    X, Y = (Measures.from_histograms(weights, support) for weights in (A, B))
+    return pairwise(X, Y, divergence=divergence, engine=Engine("serial", memo=False, progress=False), squared=True)
+
 
 #: Where length scales are looked for, in units of the median distance of the evaluations.
 LENGTHS = (1e-2, 1e2)
@@ -43,20 +173,22 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Posterior:
-    """A Gaussian process after the evaluations, with the kernel ``variance * exp(-squares / 2)``.
+    """A Gaussian process after the evaluations, with the kernel ``variance * exp(-factor * squares / 2)``.
 
     Parameters
     ----------
     evaluated : ndarray of shape (k, m)
         Weights of the evaluations.
     squares : Squares
-        Squared distances in units of the squared length scale.
+        Squared distances.
     model : GaussianProcessRegressor
         The fitted regression, of standardised values.
     variance : float
         Of the process, in standardised units.
     unit : float
         Of the values that the regression was fitted to.
+    factor : float
+        One over the squared length scale.
     """
 
     evaluated: FloatArray
@@ -64,6 +196,7 @@ class Posterior:
     model: Any
     variance: float
     unit: float = 1.0
+    factor: float = 1.0
 
     @classmethod
     def of_weights(cls, evaluated: FloatArray, model: Any) -> Posterior:
@@ -99,6 +232,7 @@ class Posterior:
         mean, std, solved = self._moments(k)
         by_mean = -0.5 * self._scale * k * self.model.alpha_
         by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
+        gradients = self.factor * gradients
         return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, gradients) for w in (by_mean, by_std)))
 
     @property
@@ -111,7 +245,7 @@ class Posterior:
         return float(self.model._y_train_std) * self.unit
 
     def _correlate(self, squares: FloatArray) -> FloatArray:
-        return np.asarray(self.variance * np.exp(-0.5 * squares))
+        return np.asarray(self.variance * np.exp(-0.5 * (self.factor * squares)))
 
     def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
@@ -196,7 +330,7 @@ class WassersteinSurrogate(Surrogate):
         support = np.arange(float(A.shape[1])) if points is None else points
         model = _regression(shape, noise, self.n_restarts, seed).fit(Measures.from_histograms(A, support), y)
         variance, length = _fitted(model.kernel_)
-        return Posterior(A, _Scaled(squares, 1.0 / length**2), model, variance)
+        return Posterior(A, squares, model, variance, factor=1.0 / length**2)
 
 
 @dataclass(frozen=True)
@@ -219,21 +353,6 @@ class EuclideanSurrogate(Surrogate):
         shape = RBF(median, (LENGTHS[0] * median, LENGTHS[1] * median))
         model = _regression(shape, noise, self.n_restarts, seed).fit(A, y)
         return Posterior.of_weights(A, model)
-
-
-@dataclass(frozen=True)
-class _Scaled(Squares):
-    """Squared distances in another unit."""
-
-    squares: Squares
-    factor: float
-
-    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        return self.factor * self.squares(A, B)
-
-    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
-        values, gradients = self.squares.with_gradients(A, B)
-        return self.factor * values, self.factor * gradients
 
 
 def _unit(y: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""What the semigroup papers share: digits as sets of pixels, told apart by hard-margin machines, and some to draw."""
+"""What the semigroup papers share: digits as sets of pixels, told apart by hard-margin machines, and figures."""
 
 from __future__ import annotations
 
@@ -64,11 +64,15 @@ def sample(images: datasets.Images, threshold: float, points: Sequence[int], see
 
 def igv_grams(X: Measures, eta: float, sigma: float) -> dict[str, FloatArray]:
     """Return the Gram matrices of all forms of k-IGV; each determinant is computed once."""
-    engine = Engine()
-    point_kernel = ground.Gaussian(sigma=sigma)
-    return {
-        name: np.asarray(kernels.IGV(eta, point_kernel, engine=engine, **form)(X)) for name, form in IGV_FORMS.items()
-    }
+    engine, point_kernel = Engine(), ground.Gaussian(sigma=sigma)
+    forms = IGV_FORMS.items()
+    return {name: np.asarray(kernels.IGV(eta, point_kernel, engine=engine, **form)(X)) for name, form in forms}
+
+
+def one_against_rest(K: FloatArray, labels: AnyArray, rows: FloatArray, machine: Numbers) -> AnyArray:
+    """Return the classes that machines fitted on K predict for other rows of the Gram matrix."""
+    machines = OneVsRestClassifier(SVC(kernel="precomputed", **machine)).fit(K, labels)
+    return np.asarray(machines.predict(rows))
 
 
 def errors(
@@ -77,7 +81,7 @@ def errors(
     splits: int,
     machine: Numbers = MACHINE,
     swapped: bool = False,
-    predict: Callable[..., AnyArray] | None = None,
+    predict: Callable[..., AnyArray] = one_against_rest,
 ) -> list[float]:
     """Return the cross-validated error in percent for each of ``splits`` divisions into balanced folds.
 
@@ -89,23 +93,13 @@ def errors(
     scaled = K / np.diagonal(K).mean()
     found = []
     for split in range(splits):
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=split)
-        wrong = total = 0
-        for parts in folds.split(labels, labels):
+        wrong: list[bool] = []
+        for parts in StratifiedKFold(FOLDS, shuffle=True, random_state=split).split(labels, labels):
             train, test = parts[::-1] if swapped else parts
-            scores = (predict or one_against_rest)(
-                scaled[np.ix_(train, train)], labels[train], scaled[np.ix_(test, train)], machine
-            )
-            wrong += int((scores != labels[test]).sum())
-            total += len(test)
-        found.append(100.0 * wrong / total)
+            K, rows = scaled[np.ix_(train, train)], scaled[np.ix_(test, train)]
+            wrong += (predict(K, labels[train], rows, machine) != labels[test]).tolist()
+        found.append(100.0 * sum(wrong) / len(wrong))
     return found
-
-
-def one_against_rest(K: FloatArray, labels: AnyArray, rows: FloatArray, machine: Numbers) -> AnyArray:
-    """Return the classes that machines fitted on K predict for other rows of the Gram matrix."""
-    machines = OneVsRestClassifier(SVC(kernel="precomputed", **machine)).fit(K, labels)
-    return np.asarray(machines.predict(rows))
 
 
 def protocol(run: Run, piece: str, *common: str) -> Numbers:
@@ -123,8 +117,7 @@ def against_points(
     ``grams`` are the Gram matrices of a sample, by the names of the kernels.
     """
     images = first_of_each(sizes["images"])
-    mean: dict[str, dict[str, float]] = {}
-    std: dict[str, dict[str, float]] = {}
+    found: dict[str, Any] = {"mean": {}, "std": {}}
 
     def compute(points: int, sampling: int) -> dict[str, Any]:
         started = time.perf_counter()
@@ -143,9 +136,9 @@ def against_points(
         ]
         for row in runs[0]:
             values = [value for errors_of_run in runs for value in errors_of_run[row]]
-            mean.setdefault(row, {})[str(points)] = round(float(np.mean(values)), 2)
-            std.setdefault(row, {})[str(points)] = round(float(np.std(values)), 2)
-    return {"mean": mean, "std": std}
+            for key, summarise in (("mean", np.mean), ("std", np.std)):
+                found[key].setdefault(row, {})[str(points)] = round(float(summarise(values)), 2)
+    return found
 
 
 def surface(run: Run, name: str, sizes: Numbers) -> dict[str, Any]:
@@ -170,25 +163,15 @@ def surface(run: Run, name: str, sizes: Numbers) -> dict[str, Any]:
 
     depends_on = {key: value for key, value in sizes.items() if key != "sigmas"}
     columns = [run.keep(f"{name}-{sigma:g}", depends_on, partial(column, sigma)) for sigma in sizes["sigmas"]]
-    return {
-        "etas": sizes["etas"],
-        "sigmas": sizes["sigmas"],
-        "mean": {row: _cells(columns, row, np.mean) for row in columns[0]},
-        "std": {row: _cells(columns, row, np.std) for row in columns[0]},
-        "best": {row: _best(_cells(columns, row, np.mean), sizes) for row in columns[0]},
-    }
-
-
-def _cells(columns: list[dict[str, Any]], row: str, summarise: Callable[..., Any]) -> list[list[float]]:
-    """Return a summary over splits for each eta and sigma."""
-    values = np.array([column[row] for column in columns])  # sigma, eta, split
-    cells: list[list[float]] = summarise(values, axis=2).T.round(2).tolist()
-    return cells
-
-
-def _best(cells: list[list[float]], sizes: Numbers) -> dict[str, float]:
-    i, j = np.unravel_index(np.argmin(cells), np.shape(cells))
-    return {"error": cells[i][j], "eta": sizes["etas"][i], "sigma": sizes["sigmas"][j]}
+    found: dict[str, Any] = {"etas": sizes["etas"], "sigmas": sizes["sigmas"], "mean": {}, "std": {}, "best": {}}
+    for row in columns[0]:
+        values = np.array([part[row] for part in columns])  # sigma, eta, split
+        for key, summarise in (("mean", np.mean), ("std", np.std)):
+            found[key][row] = summarise(values, axis=2).T.round(2).tolist()
+        cells = found["mean"][row]
+        i, j = np.unravel_index(np.argmin(cells), np.shape(cells))
+        found["best"][row] = {"error": cells[i][j], "eta": sizes["etas"][i], "sigma": sizes["sigmas"][j]}
+    return found
 
 
 class DigitsPaper(Paper):
@@ -288,6 +271,11 @@ def pair_and_mean(digits: tuple[int, int], variances: dict[str, list[float]], th
     return {str(digits[0]): first, str(digits[1]): second, "mean": mean_measure(first, second)}
 
 
+def mean_and_std(errors: list[float]) -> str:
+    """Return the errors of several splits as a cell of a table."""
+    return f"{np.mean(errors):.1f} ± {np.std(errors, ddof=1):.1f}" if len(errors) > 1 else f"{errors[0]:.1f}"
+
+
 def titles(shown: dict[str, Measure]) -> list[str]:
     """Return titles of the panels of a pair and its mean."""
     return ["their mean" if name == "mean" else f"digit {name}" for name in shown]
@@ -298,3 +286,57 @@ def _closest(X: Measures, wanted: list[float] | None) -> Measure:
         return X[0]
     ratios = [np.log(inspection.weighted_pca(measure).variances / np.array(wanted)) for measure in X]
     return X[int(np.argmin(np.abs(ratios).max(axis=1)))]
+
+
+#: Errors above this multiple of the lowest one share the darkest colour, so that the valley keeps its shades.
+CLIP = 2.5
+
+
+def draw_surface(found: dict[str, Any]) -> Any:
+    """Draw the error over eta (rows) and sigma (columns), a panel for each kernel; the lowest cell is framed."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    names = list(found["mean"])
+    cells = np.array([found["mean"][name] for name in names])
+    low = cells.min()
+    high = min(cells.max(), CLIP * low)
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(4.4 * len(names) + 1.0, 5.4), sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, name, values in zip(axes[0], names, cells, strict=True):
+        image = axis.imshow(values, cmap="cividis_r", vmin=low, vmax=high, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            colour = "white" if value > 0.5 * (low + high) else "black"
+            axis.text(column, row, f"{value:.1f}", ha="center", va="center", size=7, color=colour)
+        row, column = np.unravel_index(np.argmin(values), values.shape)
+        axis.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="tab:red", linewidth=2.0))
+        axis.set(title=name, xlabel=r"width $\sigma$ of the point kernel")
+        axis.set_xticks(range(len(found["sigmas"])), [f"{sigma:g}" for sigma in found["sigmas"]])
+        axis.set_yticks(range(len(found["etas"])), [f"{eta:g}" for eta in found["etas"]])
+    axes[0, 0].set_ylabel(r"regularisation $\eta$")
+    extend = "max" if high < cells.max() else "neither"
+    figure.colorbar(image, ax=axes, label="test error, %", shrink=0.9, extend=extend)
+    return figure
+
+
+def draw_curves(found: dict[str, Any], marked: float | None = None, label: str = "") -> Any:
+    """Draw errors against the number of sampled points, with standard deviations; ``marked`` is a level to mark."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    for (name, errors), line in zip(found["mean"].items(), ("-", "--", "-.", ":"), strict=False):
+        points = np.array([int(count) for count in errors])
+        means, stds = np.array(list(errors.values())), np.array(list(found["std"][name].values()))
+        (drawn,) = axis.plot(points, means, line, label=name)
+        axis.fill_between(points, means - stds, means + stds, color=drawn.get_color(), alpha=0.15, lw=0)
+    if marked is not None:
+        axis.axhline(marked, color="0.4", lw=0.8)
+        place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axis.annotate(label, (1.0, marked), xytext=(-6, -8), ha="right", va="top", color="0.4", **place)
+    axis.set(xlabel="sampled points per image", ylabel="test error, %", ylim=(0, None))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
+    return figure

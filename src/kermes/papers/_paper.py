@@ -38,17 +38,16 @@ class PrintedTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A reproduction under way."""
+    """A reproduction under way.
 
-    #: ``config.toml`` of the paper.
+    ``settings`` are ``config.toml`` of the paper, ``sizes`` the part of it for the size of this run, ``published`` the
+    numbers in the paper. Finished parts are files in ``folder``: an interrupted run goes on from there.
+    """
+
     settings: Numbers
-    #: The part of it that is for the size of this run.
     sizes: Numbers
-    #: The numbers in the paper.
     published: Numbers
-    #: Finished parts are files in it: an interrupted run goes on from there.
     folder: Path
-    #: Where to report progress.
     say: Say
 
     def has(self, name: str, depends_on: Numbers) -> bool:
@@ -63,11 +62,9 @@ class Run:
         The file also records the versions of what computed it.
         """
         path = self.folder / f"{name}.json"
-        wanted = json.loads(json.dumps(depends_on))
-        if self.has(name, depends_on):
-            return json.loads(path.read_text())["result"]
-        versions = {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
-        _write_json(path, {"settings": wanted, "result": compute(), "versions": versions})
+        if not self.has(name, depends_on):
+            versions = {name: metadata.version(name) for name in ("kermes", "numpy", "scipy", "numba", "scikit-learn")}
+            _write_json(path, {"settings": depends_on, "result": compute(), "versions": versions})
         return json.loads(path.read_text())["result"]  # the same numbers as in the next run
 
 

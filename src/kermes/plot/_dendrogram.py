@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import as_labels
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
-from ..clustering._labels import as_linkage, cut_tree
+from ..clustering._base import as_linkage, cut_tree
 from ..core import ragged
 from ..exceptions import InvalidParameterError
 from ..inspection import DataMap, data_map

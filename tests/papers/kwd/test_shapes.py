@@ -5,8 +5,8 @@ from copy import deepcopy
 import numpy as np
 from numpy.testing import assert_allclose
 
+from kermes.papers.kwd.methods import MEANS, of_equal_moments
 from kermes.papers.kwd.run import PAPER
-from kermes.papers.kwd.shapes import MEANS, of_equal_moments
 
 SIZES = {"n_scans": 4, "n_slices": 40, "n_noisy": 10}
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from kermes.papers import _digits
-from kermes.papers.skm import claims
+from kermes.papers.skm import run as claims
 from kermes.papers.skm.run import PAPER
 
 

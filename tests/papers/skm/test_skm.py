@@ -39,7 +39,7 @@ def test_figure2_is_the_ratio_of_generalised_variances(tiny):
 
 
 def test_eigenvalues_decrease(tiny):
-    ones, twos = (figure(run_of(tiny))[0] for figure in (run.figure4, run.figure5))
+    ones, twos = (figure(run_of(tiny))[0] for figure in (PAPER.pieces["figure4"], PAPER.pieces["figure5"]))
     assert ones.keys() == {"1", "0", "mean"}
     assert twos.keys() == {"2", "0", "mean"}
     for eigenvalues in (ones, twos):

@@ -16,7 +16,6 @@ from scipy import optimize
 from .._paper import FloatArray
 from . import exponents
 from .data import RRandom, authors_inputs, bird_inputs, simplex_problem, test_inputs
-from .exponents import Exponent
 
 RESTARTS = 10
 SCALES = (0.1, 1.0)
@@ -35,8 +34,6 @@ VARIANTS = {
     "directional": (exponents.directional, False),
     "symmetrised": (exponents.symmetrised, False),
 }
-#: The cost matrix of the authors for every problem, also for the one with three weights.
-AUTHORS_COST = exponents.COST * (1.0 - np.eye(2))
 
 
 class Fit(NamedTuple):
@@ -127,19 +124,19 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
     stopped = False
     for n in range(FIRST, max(sizes) + 1):
         X, z = A[:n], y[:n]
-        if not has_bounds(z):
-            model = None
-        elif n in sizes:
-            model = fit(exponents.se(X, X), z, random)
-        else:
-            random.uniform(RESTARTS * 3)
-            model = None
-        if not stopped and has_bounds(z):
-            stopped = fit(exponents.mirrored(X, X), z, random) is None
-        if n in sizes:
-            for name, exponent in (("SE", exponents.se), ("WSE", exponents.mirrored)):
-                shown = model if name == "SE" or not stopped else None
-                errors[name].append(None if shown is None else _rmse(exponent, X, z, new, truth, shown))
+        model = None
+        if has_bounds(z):
+            if n in sizes:
+                model = fit(exponents.se(X, X), z, random)
+            else:
+                random.uniform(RESTARTS * 3)
+            stopped = stopped or fit(exponents.mirrored(X, X), z, random) is None
+        for name, exponent in (("SE", exponents.se), ("WSE", exponents.mirrored)) if n in sizes else ():
+            if model is None or (name == "WSE" and stopped):
+                errors[name].append(None)
+            else:
+                gaps = predict(exponent(X, X), exponent(new, X), z, model) - truth
+                errors[name].append(float(np.sqrt(np.mean(gaps**2))))
     return errors
 
 
@@ -160,12 +157,6 @@ def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]
     return failed
 
 
-def bird_as_run(samples: list[int]) -> list[bool]:
-    """Return whether the fit stops with the cost matrix of the authors, which their transport solver refuses."""
-    m = simplex_problem("bird").n_weights
-    return [AUTHORS_COST.shape != (m, m)] * len(samples)
-
-
 def bird_with_costs(run: int, samples: list[int]) -> list[bool]:
     """Return whether the fit stops with costs of the right size, inputs drawn uniformly; once stopped, always."""
     A, random = bird_inputs(run), RRandom(run)
@@ -181,15 +172,8 @@ def log_likelihoods(F: FloatArray, y: FloatArray, grid: FloatArray, nugget: floa
     """Return log-likelihoods over a grid of two length scales, variance 1; nan where they are undefined."""
     from . import small_gp, unguarded_gp
 
-    K = np.empty(F.shape[:2])
-    values = np.empty((len(grid), len(grid)))
-    for i, first in enumerate(grid):
-        for j, second in enumerate(grid):
-            small_gp.gram(F, np.array([first, second]), 1.0, K)
-            values[i, j] = -unguarded_gp.value(K, y, nugget)
+    K, values = np.empty(F.shape[:2]), np.empty((len(grid), len(grid)))
+    for place in np.ndindex(values.shape):
+        small_gp.gram(F, grid[list(place)], 1.0, K)
+        values[place] = -unguarded_gp.value(K, y, nugget)
     return values
-
-
-def _rmse(exponent: Exponent, X: FloatArray, y: FloatArray, new: FloatArray, truth: FloatArray, model: Fit) -> float:
-    found = predict(exponent(X, X), exponent(new, X), y, model)
-    return float(np.sqrt(np.mean((found - truth) ** 2)))

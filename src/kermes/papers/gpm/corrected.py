@@ -25,8 +25,8 @@ METHODS: dict[str, exponents.Exponent] = {
 }
 #: Bounds of length scales, variance and noise, in units of the standardised targets.
 SCALES, VARIANCE, NOISE = (1e-2, 1e2), (1e-3, 1e3), (1e-10, 10.0)
-#: The first start; others are drawn between the bounds, uniformly in the logarithms.
-FIRST_START = {"scale": 0.3, "variance": 1.0, "noise": 1e-4}
+#: Length scales, variance and noise of the first start; others are drawn between the bounds, uniformly in logarithms.
+FIRST_START = (0.3, 1.0, 1e-4)
 STARTS = 5
 LEVEL = 0.95
 
@@ -38,11 +38,6 @@ class Fit(NamedTuple):
     mean: float
     std: float
     value: float
-
-
-def methods_of(problem: str) -> list[str]:
-    """Return the methods that differ from each other on a problem."""
-    return list(METHODS) if simplex_problem(problem).n_weights > 2 else ["SE", "WSE"]
 
 
 def fit(F: FloatArray, y: FloatArray, seed: int) -> Fit:
@@ -58,7 +53,7 @@ def fit(F: FloatArray, y: FloatArray, seed: int) -> Fit:
     def objective(logs: FloatArray) -> tuple[float, FloatArray]:
         return small_gp.likelihood(F, z, logs, gradient), gradient.copy()
 
-    first = np.log([FIRST_START["scale"]] * q + [FIRST_START["variance"], FIRST_START["noise"]])
+    first = np.log([FIRST_START[0]] * q + [*FIRST_START[1:]])
     drawn = np.random.default_rng(seed).uniform(bounds[:, 0], bounds[:, 1], (STARTS - 1, q + 2))
     found = [careful_l_bfgs(objective, start, bounds) for start in (first, *drawn)]
     logs, value = min(found, key=lambda pair: pair[1])
@@ -81,7 +76,7 @@ def scores_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[li
     f = simplex_problem(problem)
     y, truth = f(A), f(new)
     found: dict[str, list[list[float]]] = {}
-    for name in methods_of(problem):
+    for name in METHODS if f.n_weights > 2 else ("SE", "WSE"):
         exponent = METHODS[name]
         found[name] = []
         for n in sizes:
@@ -99,7 +94,7 @@ def theorem4_gap(problem: str, run: int, n: int) -> list[float]:
     model = fit(F, y, seed=1000 * run + n)
     scales, variance, noise = np.exp(model.logs[:-2]), np.exp(model.logs[-2]), np.exp(model.logs[-1])
     means, grams = [], []
-    for exponent in (_se_sum, exponents.theorem4):
+    for exponent in (lambda A, B, scales: (exponents.se(A, B) / scales**2).sum(axis=2), exponents.theorem4):
         K, k = (variance * np.exp(-0.5 * exponent(X, A, scales)) for X in (A, new))
         means.append(model.std * (k @ np.linalg.solve(K + noise * np.eye(n), (y - model.mean) / model.std)))
         grams.append(K / variance)
@@ -109,10 +104,6 @@ def theorem4_gap(problem: str, run: int, n: int) -> list[float]:
 def inputs(problem: str, run: int) -> FloatArray:
     """Return the inputs of a run: those of the authors on the segment, uniform ones on the triangle."""
     return bird_inputs(run) if problem == "bird" else authors_inputs(run)[0]
-
-
-def _se_sum(A: FloatArray, B: FloatArray, scales: FloatArray) -> FloatArray:
-    return np.asarray((exponents.se(A, B) / scales**2).sum(axis=2))
 
 
 def _scores(mean: FloatArray, std: FloatArray, truth: FloatArray) -> list[float]:

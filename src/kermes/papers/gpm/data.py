@@ -76,21 +76,25 @@ def test_inputs(problem: str) -> FloatArray:
     return np.column_stack([pairs, np.maximum(1.0 - pairs.sum(axis=1), 0.0)])
 
 
-def read_reference() -> dict[str, dict[str, list[float]]]:
-    """Return the published results by problem: failed percent and mean RMSE of both methods, for 3 to 20 samples.
+def read_reference(column: str, samples: list[int]) -> dict[str, dict[str, list[float | None]]]:
+    """Return published results, as ``failed_percent`` or ``rmse_mean``, by problem and kernel at numbers of samples.
 
-    Empty without the file ``gp_on_measures/reference.csv`` in the data folder.
+    They are None where there is none; empty without the file ``gp_on_measures/reference.csv`` in the data folder.
     """
     folder = datasets.find_folder("gp_on_measures", "reference.csv")
-    found: dict[str, dict[str, list[float]]] = {}
     if folder is None:
-        return found
+        return {}
     with (folder / "reference.csv").open() as file:
-        for row in csv.DictReader(file):
-            lists = found.setdefault(row["problem"], {})
-            for column in ("failed_percent", "rmse_mean", "rmse_sd"):
-                lists.setdefault(f"{row['method']} {column}", []).append(float(row[column] or "nan"))
-    return {name: found[title] for name, title in NAMES.items() if title in found}
+        table = {(row["problem"], row["method"], int(row["dataset_size"])): row[column] for row in csv.DictReader(file)}
+    methods, known = {"SE": "se_theorem4", "WSE": "wse_mle"}, {title for title, _, _ in table}
+    return {
+        name: {
+            kernel: [float(value) if value else None for value in (table[title, method, n] for n in samples)]
+            for kernel, method in methods.items()
+        }
+        for name, title in NAMES.items()
+        if title in known
+    }
 
 
 def _segment(a: FloatArray) -> FloatArray:
@@ -163,7 +167,6 @@ class SimplexProblem:
     -0.6093
     """
 
-    name: str
     n_weights: int
     function: Callable[[FloatArray], FloatArray]
     argmin: tuple[float, ...]
@@ -181,7 +184,7 @@ class SimplexProblem:
 def simplex_problem(name: str) -> SimplexProblem:
     """Return a test problem by its name: four functions of a_1 on the segment, and Bird of (a_1, a_2)."""
     if name not in _PROBLEMS:
-        raise InvalidParameterError(f"`name` must be one of {', '.join(SIMPLEX_PROBLEMS)}; got {name!r}.")
+        raise InvalidParameterError(f"`name` must be one of {', '.join(_PROBLEMS)}; got {name!r}.")
     return _PROBLEMS[name]
 
 
@@ -190,8 +193,9 @@ def _problem02(a: FloatArray) -> FloatArray:
     return np.sin(x) + np.sin(10 * x / 3)
 
 
-def _problem13(a: FloatArray) -> FloatArray:
-    x = 0.989 * a[:, 0] + 0.001
+def problem13(a: FloatArray, width: float = 0.989) -> FloatArray:
+    """Return -x^(2/3) - (1 - x^2)^(1/3), with x in a domain of a width; the paper prints 0.889."""
+    x = width * a[:, 0] + 0.001
     return -np.cbrt(x**2) - np.cbrt(1 - x**2)
 
 
@@ -205,18 +209,19 @@ def _xiong(a: FloatArray) -> FloatArray:
     return -0.5 * (np.sin(40 * (x - 0.85) ** 4) * np.cos(2.5 * (x - 0.95)) + (x - 0.9) / 2 + 1)
 
 
-def _bird(a: FloatArray) -> FloatArray:
+def bird(a: FloatArray, exponent: Callable[[FloatArray], FloatArray] = lambda wave: (1 - wave) ** 2) -> FloatArray:
+    """Return the function of Bird; the paper prints 1 - sin^2 and 1 - cos^2 in the exponents."""
     x, y = 4 * np.pi * a[:, 0] - 2 * np.pi, 4 * np.pi * a[:, 1] - 2 * np.pi
-    waves = np.cos(y) * np.exp((1 - np.sin(x)) ** 2) + np.sin(x) * np.exp((1 - np.cos(y)) ** 2)
+    waves = np.cos(y) * np.exp(exponent(np.sin(x))) + np.sin(x) * np.exp(exponent(np.cos(y)))
     return np.asarray((x - y) ** 2 + waves)
 
 
 _PROBLEMS = {
-    "problem02": SimplexProblem("problem02", 2, _problem02, (0.50952819, 0.49047181)),
-    "problem13": SimplexProblem("problem13", 2, _problem13, (0.71396036, 0.28603964)),
-    "problem15": SimplexProblem("problem15", 2, _problem15, (0.74142136, 0.25857864)),
-    "xiong": SimplexProblem("xiong", 2, _xiong, (0.03899813, 0.96100187)),
-    "bird": SimplexProblem("bird", 3, _bird, (0.37409713, 0.25090287, 0.375)),
+    "problem02": SimplexProblem(2, _problem02, (0.50952819, 0.49047181)),
+    "problem13": SimplexProblem(2, problem13, (0.71396036, 0.28603964)),
+    "problem15": SimplexProblem(2, _problem15, (0.74142136, 0.25857864)),
+    "xiong": SimplexProblem(2, _xiong, (0.03899813, 0.96100187)),
+    "bird": SimplexProblem(3, bird, (0.37409713, 0.25090287, 0.375)),
 }
 #: The names ``simplex_problem`` takes.
 SIMPLEX_PROBLEMS = tuple(_PROBLEMS)

@@ -21,7 +21,7 @@ COST = 4.0
 
 def se(A: FloatArray, B: FloatArray) -> FloatArray:
     """SE kernel of weights, a length scale for each."""
-    return np.asarray(_differences(A, B) ** 2)
+    return np.asarray((A[:, np.newaxis] - B) ** 2)
 
 
 def se_isotropic(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -36,12 +36,12 @@ def isotropic(A: FloatArray, B: FloatArray) -> FloatArray:
 
 def symmetrised(A: FloatArray, B: FloatArray) -> FloatArray:
     """Anisotropic WSE kernel, the mean of the exponents of both directions; see ``kernels.AnisotropicWasserstein``."""
-    return np.asarray(0.5 * COST * np.abs(_differences(A, B)))
+    return np.asarray(0.5 * COST * np.abs(A[:, np.newaxis] - B))
 
 
 def directional(A: FloatArray, B: FloatArray) -> FloatArray:
     """Equation 16: what leaves each point on the way from a to b. Not symmetric."""
-    return np.asarray(COST * np.maximum(_differences(A, B), 0.0))
+    return np.asarray(COST * np.maximum(A[:, np.newaxis] - B, 0.0))
 
 
 def mirrored(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -65,7 +65,3 @@ def theorem4(A: FloatArray, B: FloatArray, length_scales: FloatArray) -> FloatAr
             for i, a in enumerate(A)
         ]
     )
-
-
-def _differences(A: FloatArray, B: FloatArray) -> FloatArray:
-    return np.asarray(A[:, np.newaxis] - B)

@@ -1,4 +1,4 @@
-"""All figures: ``figure1`` to ``figure5``, A1 and A2 are pieces, the others draw what the pieces in ``run`` found."""
+"""All figures: ``distances``, ``figure4``, ``figure5``, A1 and A2 are pieces, the others draw what ``run`` found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ... import Measures, divergences, ground, pairwise
 from .._paper import FloatArray, Result, Run
 from . import authors, exponents
-from .data import LINE, NAMES, simplex_problem, test_inputs
+from .data import LINE, NAMES, bird, problem13, simplex_problem, test_inputs
 
 #: Log-likelihoods this far below the highest are drawn alike: near singular matrices they fall by millions.
 DEPTH = 100.0
@@ -61,21 +61,22 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
     figure, axes = panels(1, 2, sharey=True)
     new = segment()
     truth = simplex_problem("problem02")(new)
-    distances = {"W_2": np.sqrt(exponents.COST * new[:, 0]), "Euclidean": np.sqrt(2.0) * new[:, 0]}
-    known = {"W_2": np.sqrt(exponents.COST * A[:, 0]), "Euclidean": np.sqrt(2.0) * A[:, 0]}
-    shown = {
-        "W_2": (("SE", "Theorem 4 (the SE process)", BLUE, "-"), ("mirrored", "WSE, highest likelihood", RED, "--")),
-        "Euclidean": (("SE", "SE", BLUE, "-"),),
-    }
-    for axis, (metric, curves) in zip(axes.flat, shown.items(), strict=True):
-        axis.plot(distances[metric], truth, ":", color=GREY, label="f")
-        for name, label, colour, line in curves:
-            exponent = exponents.se if name == "SE" else exponents.mirrored
-            mean, std = _process(exponent(A, A), exponent(new, A), y, models[name])
-            axis.plot(distances[metric], mean, line, color=colour, label=label)
-            axis.fill_between(distances[metric], mean - std, mean + std, color=colour, alpha=0.15, lw=0)
-        axis.plot(known[metric], y, "k.", label="samples")
-        axis.set(xlabel=f"${metric}$ distance from (0, 1)" if metric == "W_2" else "Euclidean distance from (0, 1)")
+    se, wse = (exponents.se, models["SE"], BLUE, "-"), (exponents.mirrored, models["mirrored"], RED, "--")
+    for axis, metric, distance, curves in zip(
+        axes.flat,
+        ("$W_2$", "Euclidean"),
+        (lambda B: np.sqrt(exponents.COST * B[:, 0]), lambda B: np.sqrt(2.0) * B[:, 0]),
+        ({"Theorem 4 (the SE process)": se, "WSE, highest likelihood": wse}, {"SE": se}),
+        strict=True,
+    ):
+        x = distance(new)
+        axis.plot(x, truth, ":", color=GREY, label="f")
+        for label, (exponent, model, colour, line) in curves.items():
+            mean, std = _process(exponent(A, A), exponent(new, A), y, model)
+            axis.plot(x, mean, line, color=colour, label=label)
+            axis.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, lw=0)
+        axis.plot(distance(A), y, "k.", label="samples")
+        axis.set(xlabel=f"{metric} distance from (0, 1)")
         axis.legend(frameon=False, fontsize=8)
     axes.flat[0].set_ylabel("f")
     axes.flat[0].set_yscale("symlog", linthresh=2.0)
@@ -188,21 +189,6 @@ def _finished(figure: Any, axes: Any, label: str) -> Any:
     return figure
 
 
-def figure1(run: Run) -> Result:
-    """Compare distances from (0.5, 0.5), binary cost, p = 1 and 2; return the largest ones."""
-    return _distances(0.5, [(1, 1.0), (2, 1.0)])
-
-
-def figure2(run: Run) -> Result:
-    """Do the same with a cost of 2."""
-    return _distances(0.5, [(1, FAR), (2, FAR)])
-
-
-def figure3(run: Run) -> Result:
-    """Compare distances from (0.1, 0.9), p = 2, costs 1 and 2."""
-    return _distances(0.1, [(2, 1.0), (2, FAR)])
-
-
 def figure4(run: Run) -> Result:
     """Show problem 02 over the segment; return its least value."""
     problem = simplex_problem("problem02")
@@ -226,13 +212,14 @@ def figure5(run: Run) -> Result:
 def figureA1(run: Run) -> Result:
     """Show the four problems on the segment; return their least values, and by how much printed formulas differ."""
     found: dict[str, Any] = {name: simplex_problem(name).minimum for name in LINE}
-    return found | {"printed problem13 differs by": _printed13()}, _draw_problems
+    gaps = problem13(segment()) - problem13(segment(), 0.889)
+    return found | {"printed problem13 differs by": float(np.abs(gaps).max())}, _draw_problems
 
 
 def figureA2(run: Run) -> Result:
     """Show Bird on the square and on the triangle; return its range there, and that of the printed formula."""
     A = test_inputs("bird")
-    computed, printed = simplex_problem("bird")(A), _printed_bird(A)
+    computed, printed = bird(A), bird(A, lambda wave: 1 - wave**2)
     found = {
         "range": [float(computed.min()), float(computed.max())],
         "range of the printed formula": [float(printed.min()), float(printed.max())],
@@ -259,7 +246,8 @@ def _wasserstein(A: FloatArray, reference: float, p: int, cost: float) -> FloatA
     return np.asarray(pairwise(X, Y, divergence=binary))[:, 0]
 
 
-def _distances(reference: float, panels: list[tuple[int, float]]) -> Result:
+def distances(reference: float, panels: list[tuple[int, float]]) -> Result:
+    """Figures 1 to 3: compare distances from (reference, 1 - reference) for some p and costs; return the largest."""
     A = segment()
     euclidean = _euclidean(A, reference)
     a, curves = A[:, 0], {}
@@ -337,18 +325,3 @@ def panels(rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
 
     size = (4.4 * columns, 3.4 * rows)
     return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
-
-
-def _printed13() -> float:
-    """Return how far problem 13 is from the formula in the paper, 0.889 for 0.989, at most."""
-    A = segment()
-    x = 0.889 * A[:, 0] + 0.001
-    printed = -np.cbrt(x**2) - np.cbrt(1 - x**2)
-    return float(np.abs(simplex_problem("problem13")(A) - printed).max())
-
-
-def _printed_bird(A: FloatArray) -> FloatArray:
-    """Return the formula in the paper: 1 - sin^2 and 1 - cos^2 in the exponents."""
-    x, y = 4 * np.pi * A[:, 0] - 2 * np.pi, 4 * np.pi * A[:, 1] - 2 * np.pi
-    waves = np.cos(y) * np.exp(1 - np.sin(x) ** 2) + np.sin(x) * np.exp(1 - np.cos(y) ** 2)
-    return np.asarray((x - y) ** 2 + waves)

@@ -62,7 +62,6 @@ def regret_curves(
     methods: Mapping[str, Method] | None = None,
     n_calls: int = 25,
     n_seeds: int = 20,
-    n_initial: int | None = None,
 ) -> RegretCurves:
     """Run each method from the seeds 0, 1, ... and return the simple regrets; negative ones are set to 0.
 
@@ -84,7 +83,7 @@ def regret_curves(
     compared = METHODS if methods is None else methods
     if not compared:
         raise InvalidParameterError("`methods` must name one method or more; got none.")
-    start = SimplexOptimizer(support, n_initial=n_initial).n_initial
+    start = SimplexOptimizer(support).n_initial
 
     def run(method: Method, seed: int) -> FloatArray:
         surrogate, acquisition = (None, None) if method is None else method

@@ -23,8 +23,7 @@ def lu(A, order):
     """Replace A by its factors with partial pivoting; return the sign and the logarithm of its determinant."""
     n = len(A)
     sign, total = 1.0, 0.0
-    for i in range(n):
-        order[i] = i
+    order[:] = np.arange(n)
     for j in range(n):
         p = j
         for i in range(j + 1, n):
@@ -69,13 +68,11 @@ def solve_lu(A, order, b, x):
 def singular(A, order, norm):
     """Whether 1 / (|A| |A^-1|) is below the machine precision, in the norm of column sums; ``norm`` is that of A."""
     n = len(A)
-    least, largest = np.inf, 0.0
-    for i in range(n):
-        least = min(least, abs(A[i, i]))
-        largest = max(largest, abs(A[i, i]))
-    if least > SAFE * largest:  # factors L with entries up to 1 lose a few digits more at worst: no inverse needed
+    pivots = np.abs(np.diag(A))
+    # Factors L with entries up to 1 lose a few digits more at worst: no inverse needed.
+    if pivots.min() > SAFE * pivots.max():
         return False
-    if abs(A[n - 1, n - 1]) * n < EPSILON * norm:  # |A^-1| is at least the inverse of the last pivot, up to n
+    if pivots[n - 1] * n < EPSILON * norm:  # |A^-1| is at least the inverse of the last pivot, up to n
         return True
     unit, column = np.zeros(n), np.empty(n)
     inverse_norm = 0.0
@@ -140,10 +137,7 @@ def best_nugget(eigenvalues, z, low, high, tolerance):
             q = (x - v) * (fx - fw)
             p = (x - v) * q - (x - w) * r
             q = 2.0 * (q - r)
-            if q > 0.0:
-                p = -p
-            else:
-                q = -q
+            p, q = (-p, q) if q > 0.0 else (p, -q)
             r, e = e, d
         if abs(p) >= abs(0.5 * q * r) or p <= q * (a - x) or p >= q * (b - x):
             e = b - x if x < middle else a - x
@@ -159,20 +153,14 @@ def best_nugget(eigenvalues, z, low, high, tolerance):
         if np.isnan(fu):
             return np.nan, np.nan
         if fu <= fx:
-            if u < x:
-                b = x
-            else:
-                a = x
+            a, b = (a, x) if u < x else (x, b)
             v, w, x = w, x, u
             fv, fw, fx = fw, fx, fu
         else:
-            if u < x:
-                a = u
-            else:
-                b = u
+            a, b = (u, b) if u < x else (a, u)
             if fu <= fw or w == x:
-                v, fv = w, fw
-                w, fw = u, fu
+                v, w = w, u
+                fv, fw = fw, fu
             elif fu <= fv or v in (x, w):
                 v, fv = u, fu
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._paper import FloatArray
 from .scanner import circle
-from .teeth import Restoration, Tooth, draw_restoration, draw_teeth
+from .teeth import CROWN, DENSITIES, ROOT, Restoration, Tooth, draw_restoration, draw_teeth
 
 FIELD = 256.0  # width of the field of view
 BOTTOM, TOP = -40.0, 50.0  # levels of a scan: from the hyoid bone to the orbits
@@ -102,7 +102,6 @@ class Canvas:
         self.y: FloatArray = cos * y - sin * x
         self.x = self.x * (1.0 + head.skew * np.sign(self.x))
         self.pixel = FIELD / size
-        self.inside = circle(size)
         self.maps: dict[str, FloatArray] = {name: np.zeros((size, size)) for name in ("water", "bone")}
 
     def ellipse(self, x: float, y: float, a: float, b: float, angle: float = 0.0) -> FloatArray:
@@ -138,17 +137,13 @@ class Canvas:
         self.maps.setdefault(material, np.zeros_like(cover))
         self.maps[material] += cover * density
 
-    def finish(self) -> dict[str, FloatArray]:
-        """Return the maps, zero outside the field of view."""
-        return {name: np.where(self.inside, density, 0.0) for name, density in self.maps.items()}
-
 
 def paint_slice(head: Head, z: float, size: int) -> dict[str, FloatArray]:
-    """Return the maps of density of a slice, for :func:`kermes.papers.kwd.scanner.reconstruct`."""
+    """Return the maps of density of a slice, zero outside the field of view, for ``scanner.reconstruct``."""
     canvas = Canvas(head, size)
     for part in (_body, _spine, _skull, _airways, _midface, _jaws, _teeth, _metal):  # later ones replace earlier ones
         part(canvas, head, z)
-    return canvas.finish()
+    return {name: np.where(circle(size), density, 0.0) for name, density in canvas.maps.items()}
 
 
 def _rise(z: float, low: float, high: float) -> float:
@@ -308,7 +303,7 @@ def _jaws(canvas: Canvas, head: Head, z: float) -> None:
 
 def _teeth(canvas: Canvas, head: Head, z: float) -> None:
     for tooth in head.teeth:
-        crown, root = tooth.crown(z), tooth.root(z)
+        crown, root = tooth.share(z, 0.0, CROWN), tooth.share(z, CROWN, ROOT)
         if root > 0.0:
             canvas.paint(root * _inner(canvas, tooth, 0.6), 0.2, DENTIN)
         if crown > 0.0:
@@ -327,7 +322,7 @@ def _metal(canvas: Canvas, head: Head, z: float) -> None:
             if restoration.hollow > 0.0:
                 hollow = _inner(canvas, restoration.tooth, restoration.scale * restoration.hollow)
                 cover = np.clip(cover - hollow, 0.0, 1.0)
-            canvas.implant(share * cover, restoration.material, restoration.density)
+            canvas.implant(share * cover, restoration.material, DENSITIES[restoration.material])
 
 
 def _inner(canvas: Canvas, tooth: Tooth, scale: float) -> FloatArray:

@@ -14,8 +14,8 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from .._paper import AnyArray, FloatArray, Numbers, Paper, PrintedTable, Result, Run, by_name, flat, off
 from . import figures
-from .methods import METHODS, Textures, all_distances, cluster, distances, of_linkages, read_textures, score, simulate
-from .shapes import of_equal_moments
+from .dental import make_dental_ct
+from .methods import METHODS, Textures, cluster, distances, of_equal_moments, read_textures, score, scores
 
 #: Clean slice of Figure 1: within this distance in mm of the level of the noisy one, so that both show teeth.
 NEAR = 6.0
@@ -32,7 +32,7 @@ def figure1(run: Run) -> Result:
 
     The noisy one has the features nearest to the mean of its class; the clean one likewise, among those at its level.
     """
-    textures, slices = _first_textures(run), simulate(run.sizes, run.sizes["seeds"][0])
+    textures, slices = read_textures(run), make_dental_ct(**run.sizes["slices"], seed=run.sizes["seeds"][0])
     noisy = _typical(textures.features, textures.noisy)
     near = ~textures.noisy & (np.abs(slices.level - slices.level[noisy]) <= NEAR) & (slices.scan != slices.scan[noisy])
     shown = {"clean": _typical(textures.features, near if near.any() else ~textures.noisy), "noisy": noisy}
@@ -42,7 +42,7 @@ def figure1(run: Run) -> Result:
 
 def figure2(run: Run) -> Result:
     """Cluster the slices by the kernel Wasserstein distance; return the contingency table and its rates."""
-    textures = _first_textures(run)
+    textures = read_textures(run)
     D = distances(textures.measures(), "kernel Wasserstein", run.settings["gamma"], run.settings["rho"])
     tree = cluster(D, run.settings["linkage"])
     found = score(tree.labels_, textures.labels) | {"linkage": run.settings["linkage"]}
@@ -51,19 +51,14 @@ def figure2(run: Run) -> Result:
 
 def figure3(run: Run) -> Result:
     """Return the chi-square of the four methods for every linkage."""
-    textures = _first_textures(run)
-    found = {
-        "slices": len(textures.noisy),
-        "linkage": run.settings["linkage"],
-        "scores": _scores(textures, run.settings),
-    }
+    textures, linkage = read_textures(run), run.settings["linkage"]
+    found = {"slices": len(textures.noisy), "linkage": linkage, "scores": scores(textures, run.settings)}
     return found, partial(figures.chi_squares, found, run.published)
 
 
 def figure4(run: Run) -> Result:
     """Compare both Wasserstein distances within the clusters of Figure 2 and between them."""
-    textures = _first_textures(run)
-    X = textures.measures()
+    X = read_textures(run).measures()
     plain, kernel = (distances(X, name, run.settings["gamma"], run.settings["rho"]) for name in METHODS[:2])
     labels = cluster(kernel, run.settings["linkage"]).labels_
     pairs = {name: (plain[mask], kernel[mask]) for name, mask in _blocks(labels).items()}
@@ -73,27 +68,18 @@ def figure4(run: Run) -> Result:
 
 def sensitivity(run: Run) -> Result:
     """Return chi-squares over linkages, seeds, powers, gamma, rho and grey ranges, and how far classes are apart."""
-    settings, first = run.settings, run.sizes["seeds"][0]
-    seeds, separability = {}, {}
-    for seed in run.sizes["seeds"]:
-        textures = read_textures(run, seed)
-        seeds[str(seed)] = _scores(textures, settings)
-        separability[str(seed)] = _separability(textures)
-    textures = _first_textures(run)
+    settings, first = run.settings, read_textures(run)
+    seeds = {str(seed): read_textures(run, seed) for seed in run.sizes["seeds"]}
+    ranges = {f"{cut[0]:g} to {cut[1]:g} %": read_textures(run, cut=cut) for cut in settings["ranges"]}
+    cut = {f"{run.sizes['seeds'][0]}, cut to {name}": textures for name, textures in ranges.items()}
     found = {
-        "slices": len(textures.noisy),
-        "seeds": seeds,
-        "power": _over(textures, settings, METHODS, {"": {"other_power": True}})[""],
-        "gamma": _over(textures, settings, METHODS[1::2], {f"{g:g}": {"gamma": g} for g in settings["gammas"]}),
-        "rho": _over(textures, settings, METHODS[2:], {f"{rho:g}": {"rho": rho} for rho in settings["rhos"]}),
-        "range": {},
-        "separability": separability,
+        "slices": len(first.noisy),
+        "seeds": {seed: scores(textures, settings) for seed, textures in seeds.items()},
+        "power": scores(first, settings, METHODS, other_power=True),
+        **_over_parameters(first, settings, settings["gammas"]),
+        "range": {name: scores(textures, settings) for name, textures in ranges.items()},
+        "separability": {name: _separability(textures) for name, textures in (seeds | cut).items()},
     }
-    for cut in settings["ranges"]:
-        again = read_textures(run, first, cut)
-        name = f"{cut[0]:g} to {cut[1]:g} %"
-        found["range"][name] = _scores(again, settings)
-        separability[f"{first}, cut to {name}"] = _separability(again)
     return found, partial(figures.sensitivity, found, settings)
 
 
@@ -103,11 +89,9 @@ def equal_moments(run: Run) -> Result:
 
     def compute(seed: int) -> Numbers:
         textures = of_equal_moments(slices, seed)
-        found = {"scores": _scores(textures, settings), "separability": _separability(textures)}
+        found = {"scores": scores(textures, settings), "separability": _separability(textures)}
         if seed == seeds[0]:
-            changes = {f"{g:g}": {"gamma": g} for g in settings["narrow_gammas"]}
-            found["gamma"] = _over(textures, settings, METHODS[1::2], changes)
-            found["rho"] = _over(textures, settings, METHODS[2:], {f"{r:g}": {"rho": r} for r in settings["rhos"]})
+            found |= _over_parameters(textures, settings, settings["narrow_gammas"])
         run.say(f"equal moments, seed {seed}: done")
         return found
 
@@ -123,8 +107,12 @@ def equal_moments(run: Run) -> Result:
     }, None
 
 
-def _first_textures(run: Run) -> Textures:
-    return read_textures(run, run.sizes["seeds"][0])
+def _over_parameters(textures: Textures, settings: Numbers, gammas: list[float]) -> Numbers:
+    """Return the scores of the methods with a point kernel over its width, and of both KL over the regularisation."""
+    return {
+        "gamma": {f"{gamma:g}": scores(textures, settings, METHODS[1::2], gamma=gamma) for gamma in gammas},
+        "rho": {f"{rho:g}": scores(textures, settings, METHODS[2:], rho=rho) for rho in settings["rhos"]},
+    }
 
 
 def _correlations(x: FloatArray, y: FloatArray) -> dict[str, Any]:
@@ -135,46 +123,20 @@ def _correlations(x: FloatArray, y: FloatArray) -> dict[str, Any]:
     return {"pairs": len(x), "pearson": float(pearson), "spearman": float(spearman)}
 
 
-def _scores(textures: Textures, settings: Numbers) -> dict[str, Any]:
-    """Return chi-square and smaller cluster by method and linkage, with the parameters of the paper."""
-    return {
-        name: of_linkages(D, textures.labels, settings["linkages"])
-        for name, D in all_distances(textures, settings).items()
-    }
-
-
-def _over(textures: Textures, settings: Numbers, names: tuple[str, ...], changes: Numbers) -> dict[str, Any]:
-    """Return chi-square and smaller cluster for each change of a parameter, by its title, method and linkage."""
-    X = textures.measures()
-    usual = {"gamma": settings["gamma"], "rho": settings["rho"]}
-    return {
-        title: {
-            name: of_linkages(distances(X, name, **(usual | change)), textures.labels, settings["linkages"])
-            for name in names
-        }
-        for title, change in changes.items()
-    }
-
-
 def _separability(textures: Textures) -> dict[str, float]:
     """Return areas under the ROC curve: a logistic regression with scans held out, and single numbers of a slice.
 
     The mean and the variance of the 25 numbers are all that the methods without a point kernel see.
     """
+    features, noisy, scan = textures.features, textures.noisy, textures.scan
+    folds = GroupKFold(min(FOLDS, len(np.unique(scan))))
     machine = LogisticRegression(max_iter=2000)
-    folds = GroupKFold(min(FOLDS, len(np.unique(textures.scan))))
-    scores = cross_val_predict(
-        machine, textures.features, textures.noisy, groups=textures.scan, cv=folds, method="decision_function"
-    )
-    single = {"mean": textures.features.mean(axis=1), "variance": textures.features.var(axis=1)}
-    areas = {name: _area(textures.noisy, values) for name, values in single.items()}
-    return {"logistic regression": float(roc_auc_score(textures.noisy, scores)), **areas}
-
-
-def _area(noisy: AnyArray, values: FloatArray) -> float:
-    """Return the area under the ROC curve in the better direction."""
-    area = float(roc_auc_score(noisy, values))
-    return max(area, 1.0 - area)
+    decisions = cross_val_predict(machine, features, noisy, groups=scan, cv=folds, method="decision_function")
+    areas = {"logistic regression": float(roc_auc_score(noisy, decisions))}
+    for name, values in (("mean", features.mean(axis=1)), ("variance", features.var(axis=1))):
+        area = float(roc_auc_score(noisy, values))
+        areas[name] = max(area, 1.0 - area)  # in the better direction
+    return areas
 
 
 def _typical(features: FloatArray, among: AnyArray) -> int:
@@ -186,13 +148,8 @@ def _typical(features: FloatArray, among: AnyArray) -> int:
 def _blocks(labels: AnyArray) -> dict[str, AnyArray]:
     """Return masks of the pairs i < j within cluster 1, within cluster 2 and between them."""
     upper = np.triu(np.ones((len(labels), len(labels)), dtype=bool), 1)
-    same = labels[:, np.newaxis] == labels
-    in_first = labels == 0
-    return {
-        "cluster 1": upper & same & in_first,
-        "cluster 2": upper & same & ~in_first,
-        "between": upper & ~same,
-    }
+    same, in_first = labels[:, np.newaxis] == labels, labels == 0
+    return {"cluster 1": upper & same & in_first, "cluster 2": upper & same & ~in_first, "between": upper & ~same}
 
 
 class _KernelWasserstein(Paper):
@@ -200,12 +157,12 @@ class _KernelWasserstein(Paper):
         """Return the contingency table, the chi-squares and what they depend on, with the paper's numbers."""
         paper, shown, made = self.expected["paper"], self.settings["shown"], []
         if "figure2" in summary:
-            made += [_contingency(summary["figure2"], paper["figure2"]), _rates(summary["figure2"], paper["figure2"])]
+            made += _clusters(summary["figure2"], paper["figure2"])
         if "figure3" in summary:
             made += _chi_squares(summary["figure3"], paper)
         if "figure4" in summary:
             rows = [
-                [name, str(found["pairs"]), _number(found["pearson"], 3), _number(found["spearman"], 3)]
+                [name, str(found["pairs"]), *(_three_digits(found[kind]) for kind in ("pearson", "spearman"))]
                 for name, found in summary["figure4"].items()
             ]
             header = ["pairs of slices", "number", "Pearson", "Spearman"]
@@ -242,23 +199,20 @@ def _off(summary: dict[str, Numbers], known: Numbers, tolerance: dict[str, float
     return lines
 
 
-def _contingency(found: Numbers, paper: Numbers) -> PrintedTable:
-    rows = [
-        [f"{i}", *map(str, ours), *map(str, theirs)]
-        for i, (ours, theirs) in enumerate(zip(found["table"], paper["table"], strict=True), start=1)
-    ]
-    title = f"Figure 2: kernel Wasserstein distance, {found['linkage']} linkage"
-    return PrintedTable(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], rows)
-
-
-def _rates(found: Numbers, paper: Numbers) -> PrintedTable:
-    rows = [
+def _clusters(found: Numbers, paper: Numbers) -> list[PrintedTable]:
+    tables = zip(found["table"], paper["table"], strict=True)
+    counts = [[f"{i}", *map(str, ours), *map(str, theirs)] for i, (ours, theirs) in enumerate(tables, start=1)]
+    rates = [
         [f"{name}, % in the right cluster", f"{found['rates'][name]:.1f}", f"{rate:.1f}"]
         for name, rate in paper["rates"].items()
     ]
-    rows.append(["chi-square", f"{found['chi_square']:.1f}", f"{paper['chi_square']:.0f}"])
-    rows.append(["adjusted Rand index", f"{found['adjusted_rand']:.3f}", ""])
-    return PrintedTable("Figure 2: rates", ["", "ours", "paper"], rows)
+    rates.append(["chi-square", f"{found['chi_square']:.1f}", f"{paper['chi_square']:.0f}"])
+    rates.append(["adjusted Rand index", f"{found['adjusted_rand']:.3f}", ""])
+    title = f"Figure 2: kernel Wasserstein distance, {found['linkage']} linkage"
+    return [
+        PrintedTable(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], counts),
+        PrintedTable("Figure 2: rates", ["", "ours", "paper"], rates),
+    ]
 
 
 def _chi_squares(found: Numbers, paper: Numbers) -> list[PrintedTable]:
@@ -305,10 +259,9 @@ def _areas(areas: Numbers) -> PrintedTable:
 def _spread(seeds: Numbers) -> list[PrintedTable]:
     """Summarise all seeds and linkages but 'single', which cuts off a few odd slices for every method."""
     values: dict[str, list[float]] = {}
-    for scores in seeds.values():
-        for name, row in scores.items():
-            kept = [score["chi_square"] for linkage, score in row.items() if linkage != "single"]
-            values.setdefault(name, []).extend(kept)
+    for methods in seeds.values():
+        for name, row in methods.items():
+            values.setdefault(name, []).extend(x["chi_square"] for linkage, x in row.items() if linkage != "single")
     spread = [[name, *(f"{f(v):.0f}" for f in (min, median, max))] for name, v in values.items()]
     wins = []
     for name in ("Wasserstein", "KL"):
@@ -342,12 +295,12 @@ def _parameter_table(title: str, key: str, over: Numbers, shown: list[str]) -> P
     return PrintedTable(title, [key, "method", *shown], rows)
 
 
+def _three_digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
 def _cell(score: Numbers) -> str:
     return f"{score['chi_square']:.0f} ({score['smaller']})"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 PAPER = _KernelWasserstein(

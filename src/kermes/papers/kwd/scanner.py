@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ...exceptions import MissingDependencyError
 from .._paper import AnyArray, FloatArray
 
-#: Energies in keV that stand for the spectrum of a filtered 120 kV tube, and the share of the signal in each.
-ENERGIES = (40, 50, 60, 80, 100)
+#: Energies of 40, 50, 60, 80 and 100 keV stand for the spectrum of a filtered 120 kV tube: the share of the signal.
 SPECTRUM = np.array([0.12, 0.25, 0.30, 0.22, 0.11])
 
 #: Mass attenuation in cm^2 / g at the energies above.
@@ -104,9 +103,7 @@ def _readings(
 
     transmitted = np.zeros(shape)
     for energy, share in enumerate(SPECTRUM):
-        depth = np.zeros(shape)
-        for name, length in lengths.items():
-            depth += MATERIALS[name][energy] * length
+        depth = sum((MATERIALS[name][energy] * length for name, length in lengths.items()), np.zeros(shape))
         transmitted += share * np.exp(-depth)
     transmitted = convolve1d(transmitted, FOCUS, axis=0, mode="nearest")
     counted = rng.poisson(photons * transmitted) + rng.normal(0.0, ELECTRONIC_NOISE, size=shape)

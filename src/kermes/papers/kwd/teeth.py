@@ -12,8 +12,8 @@ SLICE = 2.5  # thickness of a slice in mm
 #: Width along the arch and depth across it in mm, from the middle incisor to the third molar.
 _WIDTHS = np.array([7.5, 6.5, 7.5, 7.0, 7.0, 10.0, 10.0, 9.0])
 _DEPTHS = np.array([6.5, 6.0, 8.0, 9.0, 9.0, 10.5, 10.5, 10.0])
-_CROWN, _ROOT = 8.0, 20.0  # how far crown and root reach from the occlusal surface, mm
-_DENSITIES = {"amalgam": 11.5, "gold": 15.5, "titanium": 4.5}
+CROWN, ROOT = 8.0, 20.0  # how far crown and root reach from the occlusal surface, mm
+DENSITIES = {"amalgam": 11.5, "gold": 15.5, "titanium": 4.5}  # of metals, in g / cm^3
 _TOO_THIN = 0.2  # the share of a slice below which metal is left out of it
 
 
@@ -33,19 +33,12 @@ class Tooth:
     surface: float
     resin: float
 
-    def levels(self, start: float, stop: float) -> tuple[float, float]:
-        """Return the interval of levels between two distances from the occlusal surface."""
-        if self.upper:
-            return self.surface + start, self.surface + stop
-        return self.surface - stop, self.surface - start
-
-    def crown(self, z: float) -> float:
-        """Return the share of the slice at z that the crown fills."""
-        return overlap(z, *self.levels(0.0, _CROWN))
-
-    def root(self, z: float) -> float:
-        """Return the share of the slice at z that the root fills."""
-        return overlap(z, *self.levels(_CROWN, _ROOT))
+    def share(self, z: float, start: float, stop: float) -> float:
+        """Return the share of the slice centred at z that lies between two distances from the occlusal surface."""
+        low, high = self.surface + start, self.surface + stop
+        if not self.upper:
+            low, high = self.surface - stop, self.surface - start
+        return float(max(0.0, min(z + SLICE / 2, high) - max(z - SLICE / 2, low)) / SLICE)
 
 
 @dataclass(frozen=True)
@@ -62,20 +55,10 @@ class Restoration:
     start: float
     stop: float
 
-    @property
-    def density(self) -> float:
-        """Density of the metal in g / cm^3."""
-        return _DENSITIES[self.material]
-
     def share(self, z: float) -> float:
         """Return the share of the slice at z that the metal fills in depth; 0 when it hardly enters it."""
-        share = overlap(z, *self.tooth.levels(self.start, self.stop))
+        share = self.tooth.share(z, self.start, self.stop)
         return share if share >= _TOO_THIN else 0.0
-
-
-def overlap(z: float, low: float, high: float) -> float:
-    """Return which share of the slice centred at level z lies between two levels."""
-    return float(max(0.0, min(z + SLICE / 2, high) - max(z - SLICE / 2, low)) / SLICE)
 
 
 def draw_teeth(rng: np.random.Generator, arch: tuple[float, float, float], gap: float) -> tuple[Tooth, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import ground, inspection, plot
 from ...measures import Measure
-from .. import _digits, _figures
+from .. import _digits
 from .._paper import FloatArray, Numbers, PrintedTable, Result, Run, by_name
 
 
@@ -30,7 +30,7 @@ def figure1(run: Run) -> Result:
 def figure2a(run: Run) -> Result:
     """Measure k-IGV over the grid of eta and sigma."""
     found = _digits.surface(run, "figure2a", _digits.protocol(run, "figure2a", "images", "etas", "sigmas"))
-    return found, partial(_figures.surface, found)
+    return found, partial(_digits.draw_surface, found)
 
 
 def figure2b(run: Run) -> Result:
@@ -39,7 +39,7 @@ def figure2b(run: Run) -> Result:
     found = _digits.against_points(
         run, "figure2b", sizes, lambda drawn: _digits.igv_grams(drawn.measures, sizes["eta"], sizes["sigma"])
     )
-    return found, partial(_figures.curves, found)
+    return found, partial(_digits.draw_curves, found)
 
 
 def rbf(run: Run) -> Result:
@@ -106,8 +106,8 @@ class _FiniteSets(_digits.DigitsPaper):
             made.append(_digits.error_table(title, summary["rbf"], paper["rbf"], ["30"]))
         if "soft_margin" in summary:
             found = summary["soft_margin"]["errors"]
-            cells = [f"{np.mean(errors):.1f} ± {np.std(errors, ddof=1):.1f}" for errors in found.values()]
-            made.append(PrintedTable("Error by C, %", ["kernel", *found], [["k-IGV normalised", *cells]]))
+            rows = [["k-IGV normalised", *map(_digits.mean_and_std, found.values())]]
+            made.append(PrintedTable("Error by C, %", ["kernel", *found], rows))
         return made
 
 
