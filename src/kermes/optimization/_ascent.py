@@ -111,4 +111,8 @@ def _mirror(A: FloatArray, moves: FloatArray) -> FloatArray:
     return np.asarray(B / B.sum(axis=1, keepdims=True))
 
 
-_MOVES = {"mirror": _mirror, "projected": lambda A, moves: project(A + moves)}
+def _projected(A: FloatArray, moves: FloatArray) -> FloatArray:
+    return project(A + moves)
+
+
+_MOVES = {"mirror": _mirror, "projected": _projected}

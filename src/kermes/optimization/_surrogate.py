@@ -173,22 +173,20 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Posterior:
-    """A Gaussian process after the evaluations, with the kernel ``variance * exp(-factor * squares / 2)``.
+    """A Gaussian process after the evaluations, with the kernel ``variance * exp(-squares / 2)``.
 
     Parameters
     ----------
     evaluated : ndarray of shape (k, m)
         Weights of the evaluations.
     squares : Squares
-        Squared distances.
+        Squared distances in units of the squared length scale.
     model : GaussianProcessRegressor
         The fitted regression, of standardised values.
     variance : float
         Of the process, in standardised units.
     unit : float
         Of the values that the regression was fitted to.
-    factor : float
-        One over the squared length scale.
     """
 
     evaluated: FloatArray
@@ -196,7 +194,6 @@ class Posterior:
     model: Any
     variance: float
     unit: float = 1.0
-    factor: float = 1.0
 
     @classmethod
     def of_weights(cls, evaluated: FloatArray, model: Any) -> Posterior:
@@ -232,7 +229,6 @@ class Posterior:
         mean, std, solved = self._moments(k)
         by_mean = -0.5 * self._scale * k * self.model.alpha_
         by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
-        gradients = self.factor * gradients
         return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, gradients) for w in (by_mean, by_std)))
 
     @property
@@ -245,7 +241,7 @@ class Posterior:
         return float(self.model._y_train_std) * self.unit
 
     def _correlate(self, squares: FloatArray) -> FloatArray:
-        return np.asarray(self.variance * np.exp(-0.5 * (self.factor * squares)))
+        return np.asarray(self.variance * np.exp(-0.5 * squares))
 
     def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
@@ -330,7 +326,7 @@ class WassersteinSurrogate(Surrogate):
         support = np.arange(float(A.shape[1])) if points is None else points
         model = _regression(shape, noise, self.n_restarts, seed).fit(Measures.from_histograms(A, support), y)
         variance, length = _fitted(model.kernel_)
-        return Posterior(A, squares, model, variance, factor=1.0 / length**2)
+        return Posterior(A, _Scaled(squares, 1.0 / length**2), model, variance)
 
 
 @dataclass(frozen=True)
@@ -353,6 +349,21 @@ class EuclideanSurrogate(Surrogate):
         shape = RBF(median, (LENGTHS[0] * median, LENGTHS[1] * median))
         model = _regression(shape, noise, self.n_restarts, seed).fit(A, y)
         return Posterior.of_weights(A, model)
+
+
+@dataclass(frozen=True)
+class _Scaled(Squares):
+    """Squared distances in another unit."""
+
+    squares: Squares
+    factor: float
+
+    def __call__(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return self.factor * self.squares(A, B)
+
+    def with_gradients(self, A: FloatArray, B: FloatArray) -> tuple[FloatArray, FloatArray]:
+        values, gradients = self.squares.with_gradients(A, B)
+        return self.factor * values, self.factor * gradients
 
 
 def _unit(y: FloatArray) -> float:

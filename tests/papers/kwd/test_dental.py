@@ -7,9 +7,8 @@ from numpy.testing import assert_array_equal
 
 from kermes.exceptions import InvalidParameterError, KermesError, MissingDependencyError
 from kermes.papers.kwd import dental
-from kermes.papers.kwd.dental import make_dental_ct
-from kermes.papers.kwd.phantom import BOTTOM, FIELD, TOP, Canvas, draw_head, paint_slice
-from kermes.papers.kwd.scanner import MATERIALS, circle, reconstruct
+from kermes.papers.kwd.dental import MATERIALS, make_dental_ct, reconstruct
+from kermes.papers.kwd.phantom import BOTTOM, FIELD, TOP, Canvas, circle, draw_head, paint_slice
 from kermes.papers.kwd.teeth import Restoration
 
 SMALL = {"n_scans": 2, "n_slices": 6, "n_noisy": 2, "size": 48}

@@ -140,9 +140,15 @@ def rmse_of_run(problem: str, run: int, sizes: list[int]) -> dict[str, list[floa
     return errors
 
 
+def arranged(variant: str, A: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return F and the targets in the order of a variant."""
+    exponent, is_sorted = VARIANTS[variant]
+    order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
+    return exponent(A[order], A[order]), y[order]
+
+
 def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]) -> list[bool | None]:
     """Return whether the fit stops, for each number of samples on its own; None where there are not as many."""
-    exponent, is_sorted = VARIANTS[variant]
     A, random = authors_inputs(run)
     A = A[np.sort(np.unique(A[:, 0], return_index=True)[1])]  # moving the ends made some equal: matrices were singular
     y = simplex_problem(problem)(A)
@@ -150,10 +156,8 @@ def failures_of_variant(problem: str, variant: str, run: int, samples: list[int]
     for n in samples:
         if n > len(A) or not has_bounds(y[:n]):
             failed.append(None)
-            continue
-        order = np.argsort(A[:n, 0]) if is_sorted else np.arange(n)
-        X, z = A[:n][order], y[:n][order]
-        failed.append(fit(exponent(X, X), z, random, symmetric=variant != "directional") is None)
+        else:
+            failed.append(fit(*arranged(variant, A[:n], y[:n]), random, symmetric=variant != "directional") is None)
     return failed
 
 

@@ -62,20 +62,18 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
     new = segment()
     truth = simplex_problem("problem02")(new)
     se, wse = (exponents.se, models["SE"], BLUE, "-"), (exponents.mirrored, models["mirrored"], RED, "--")
-    for axis, metric, distance, curves in zip(
-        axes.flat,
-        ("$W_2$", "Euclidean"),
-        (lambda B: np.sqrt(exponents.COST * B[:, 0]), lambda B: np.sqrt(2.0) * B[:, 0]),
-        ({"Theorem 4 (the SE process)": se, "WSE, highest likelihood": wse}, {"SE": se}),
-        strict=True,
+    a, known = new[:, 0], A[:, 0]
+    both = {"Theorem 4 (the SE process)": se, "WSE, highest likelihood": wse}
+    for axis, metric, x, at, curves in (
+        (axes[0, 0], "$W_2$", np.sqrt(exponents.COST * a), np.sqrt(exponents.COST * known), both),
+        (axes[0, 1], "Euclidean", np.sqrt(2.0) * a, np.sqrt(2.0) * known, {"SE": se}),
     ):
-        x = distance(new)
         axis.plot(x, truth, ":", color=GREY, label="f")
         for label, (exponent, model, colour, line) in curves.items():
             mean, std = _process(exponent(A, A), exponent(new, A), y, model)
             axis.plot(x, mean, line, color=colour, label=label)
             axis.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, lw=0)
-        axis.plot(distance(A), y, "k.", label="samples")
+        axis.plot(at, y, "k.", label="samples")
         axis.set(xlabel=f"{metric} distance from (0, 1)")
         axis.legend(frameon=False, fontsize=8)
     axes.flat[0].set_ylabel("f")

@@ -17,7 +17,7 @@ class GaussianProcesses(Paper):
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return failures, errors and the corrected comparison, with the published numbers."""
         shown = self.settings["shown"]
-        surfaces = {name: summary[name] for name in ("figure6", "figure7") if name in summary}
+        surfaces: dict[str, Numbers] = {name: summary[name] for name in ("figure6", "figure7") if name in summary}
         made = [_undefined(surfaces)] if surfaces else []
         if "figure8" in summary:
             made.append(_processes(summary["figure8"]))

@@ -144,10 +144,7 @@ def _likelihoods(settings: Numbers, nugget: float) -> tuple[Any, Any, Any, dict[
     grid = np.linspace(authors.SCALES[0], 2 * float(np.ptp(A[:, 0])), settings["grid"])
     surfaces = {"SE": authors.log_likelihoods(exponents.se(A, A), y, grid, nugget)}
     for name in FILLINGS:
-        exponent, is_sorted = authors.VARIANTS[name]
-        order = np.argsort(A[:, 0]) if is_sorted else np.arange(len(A))
-        X = A[order]
-        surfaces[name] = authors.log_likelihoods(exponent(X, X), y[order], grid, nugget)
+        surfaces[name] = authors.log_likelihoods(*authors.arranged(name, A, y), grid, nugget)
     return A, y, grid, surfaces
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._paper import FloatArray
-from .scanner import circle
+from .._paper import AnyArray, FloatArray
 from .teeth import CROWN, DENSITIES, ROOT, Restoration, Tooth, draw_restoration, draw_teeth
 
 FIELD = 256.0  # width of the field of view
@@ -60,11 +59,8 @@ def draw_head(rng: np.random.Generator) -> Head:
     gap = rng.choice([0.5, rng.uniform(4.0, 12.0)], p=[0.7, 0.3])  # some hold a bite block
     teeth = draw_teeth(rng, jaw, gap)
     count = 0 if rng.random() < 0.12 or not teeth else 1 + rng.geometric(0.2)
-    mass = (
-        rng.choice([-1, 1]) * rng.uniform(12.0, 40.0),
-        rng.uniform(-25.0, 25.0),
-        *rng.uniform([-35.0, 6.0], [15.0, 17.0]),
-    )
+    side = rng.choice([-1, 1])
+    mass = (side * rng.uniform(12.0, 40.0), rng.uniform(-25.0, 25.0), *rng.uniform([-35.0, 6.0], [15.0, 17.0]))
     # Plane waves whose sum is the texture of muscle and fat: wave vector, phase.
     lengths = rng.uniform(14.0, 60.0, size=12)
     directions = rng.normal(size=(12, 3))
@@ -89,6 +85,12 @@ def draw_head(rng: np.random.Generator) -> Head:
         teeth=teeth,
         restorations=tuple(draw_restoration(rng, teeth) for _ in range(count)),
     )
+
+
+def circle(size: int) -> AnyArray:
+    """Return the mask of the field of view, the disc in which scikit-image's transforms work."""
+    axis = np.arange(size) - size // 2
+    return np.asarray(axis[:, None] ** 2 + axis[None, :] ** 2 < (size // 2) ** 2)
 
 
 class Canvas:
@@ -139,7 +141,7 @@ class Canvas:
 
 
 def paint_slice(head: Head, z: float, size: int) -> dict[str, FloatArray]:
-    """Return the maps of density of a slice, zero outside the field of view, for ``scanner.reconstruct``."""
+    """Return the maps of density of a slice, zero outside the field of view, for ``dental.reconstruct``."""
     canvas = Canvas(head, size)
     for part in (_body, _spine, _skull, _airways, _midface, _jaws, _teeth, _metal):  # later ones replace earlier ones
         part(canvas, head, z)
@@ -168,12 +170,9 @@ def _waves(canvas: Canvas, head: Head, z: float) -> FloatArray:
 def _outline(canvas: Canvas, head: Head, z: float, inset: float) -> FloatArray:
     """Return the head without a layer of thickness ``inset``: the back, the face, and the nose."""
     up = _rise(z, -25.0, 30.0)
-    back = canvas.ellipse(
-        0.0,
-        -30.0 * head.length,
-        (58.0 * head.neck * (1 - up) + 77.0 * head.width * up) - inset,
-        (56.0 * head.neck * (1 - up) + 66.0 * head.length * up) - inset,
-    )
+    a = 58.0 * head.neck * (1 - up) + 77.0 * head.width * up
+    b = 56.0 * head.neck * (1 - up) + 66.0 * head.length * up
+    back = canvas.ellipse(0.0, -30.0 * head.length, a - inset, b - inset)
     chin = 0.45 + 0.55 * _rise(z, -46.0, -12.0)
     face = canvas.ellipse(0.0, 20.0 * head.length, 66.0 * head.width * chin - inset, 70.0 * head.length * chin - inset)
     nose = _between(z, 12.0, 46.0, 14.0)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ...exceptions import InvalidParameterError, UnsuitableDataError
 from .._paper import AnyArray, FloatArray
-from .scanner import scikit_image
+from .dental import scikit_image
 
 ANGLES = (0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4)
 ROUNDING = 1e-12  # differences below this are those of rounding
