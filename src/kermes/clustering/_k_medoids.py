@@ -79,29 +79,26 @@ def swap(D: FloatArray, medoids: IndexArray, max_iter: int, block: int = BLOCK) 
     return medoids, max_iter, False
 
 
-def build(D: FloatArray, k: int) -> IndexArray:
-    """Return medoids chosen one by one, each of which lowers the loss most (the start of PAM)."""
-    medoids = [int(D.sum(axis=1).argmin())]
+def start(D: FloatArray, k: int, init: str, random_state: Any) -> IndexArray:
+    """Return the first medoids: all drawn at once ('random'), or one by one.
+
+    Each lowers the loss most (the start of PAM, 'build'), or is drawn with probabilities in proportion to the distance
+    to the nearest so far.
+    """
+    if init == "random":
+        return np.asarray(check_random_state(random_state).choice(len(D), k, replace=False))
+    rng = None if init == "build" else check_random_state(random_state)
+    medoids = [int(D.sum(axis=1).argmin() if rng is None else rng.randint(len(D)))]
     first = D[medoids[0]].copy()
     while len(medoids) < k:
-        blocks = [np.maximum(first - D[rows], 0.0).sum(axis=1) for rows in _blocks(len(D), BLOCK)]
-        gains = np.concatenate(blocks)
-        gains[medoids] = -1.0  # never twice
-        medoids.append(int(gains.argmax()))
-        np.minimum(first, D[medoids[-1]], out=first)
-    return np.array(medoids)
-
-
-def plus_plus(D: FloatArray, k: int, rng: np.random.RandomState) -> IndexArray:
-    """Return medoids drawn one by one, with probabilities in proportion to the distance to the nearest so far."""
-    medoids = [int(rng.randint(len(D)))]
-    first = D[medoids[0]].copy()
-    while len(medoids) < k:
-        weights = first.copy()
-        if not weights.any():  # all others coincide with medoids: any will do
-            weights[:] = 1.0
-        weights[medoids] = 0.0
-        medoids.append(int(rng.choice(len(D), p=weights / weights.sum())))
+        if rng is None:
+            gains = np.concatenate([np.maximum(first - D[rows], 0.0).sum(axis=1) for rows in _blocks(len(D), BLOCK)])
+            gains[medoids] = -1.0  # never twice
+            medoids.append(int(gains.argmax()))
+        else:
+            weights = first.copy() if first.any() else np.ones(len(D))  # all others coincide with medoids: any will do
+            weights[medoids] = 0.0
+            medoids.append(int(rng.choice(len(D), p=weights / weights.sum())))
         np.minimum(first, D[medoids[-1]], out=first)
     return np.array(medoids)
 
@@ -190,7 +187,7 @@ class KMedoids(CentresMixin, MeasureClustering):
         choice(self.init, "init", ["build", "random", "k-medoids++"])
         max_iter = integer(self.max_iter, "max_iter", low=1)
         samples, D = self._read_training(X)
-        medoids, self.n_iter_, converged = swap(D, self._start(D), max_iter)
+        medoids, self.n_iter_, converged = swap(D, start(D, self.n_clusters, self.init, self.random_state), max_iter)
         found = partition(D, medoids)
         self.labels_, order = number_by_size(found.labels)
         self.medoid_indices_ = medoids[order]
@@ -212,14 +209,6 @@ class KMedoids(CentresMixin, MeasureClustering):
         if not isinstance(samples, Measures):
             return samples[:, self.medoid_indices_]
         return np.asarray(pairwise(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine))
-
-    def _start(self, D: FloatArray) -> IndexArray:
-        if self.init == "build":
-            return build(D, self.n_clusters)
-        rng = check_random_state(self.random_state)
-        if self.init == "random":
-            return np.asarray(rng.choice(len(D), self.n_clusters, replace=False))
-        return plus_plus(D, self.n_clusters, rng)
 
     @property
     def _n_features_out(self) -> int:
