@@ -212,7 +212,7 @@ class Posterior:
 
     def predict(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean and the standard deviation of the function at weights A (n, m)."""
-        return self._moments(self._correlate(self.squares(A, self.evaluated)))[:2]
+        return self._moments(self.squares(A, self.evaluated))[:2]
 
     def predict_with_gradients(self, A: FloatArray) -> Prediction:
         r"""Return mean, standard deviation and their gradients.
@@ -225,8 +225,7 @@ class Posterior:
                   \nabla \sigma = -\sigma^{-1} \sum_j (K^{-1} k)_j \nabla k_j
         """
         squares, gradients = self.squares.with_gradients(A, self.evaluated)
-        k = self._correlate(squares)
-        mean, std, solved = self._moments(k)
+        mean, std, k, solved = self._moments(squares)
         by_mean = -0.5 * self._scale * k * self.model.alpha_
         by_std = 0.5 * self._scale**2 * k * solved / std[:, None]
         return Prediction(mean, std, *(np.einsum("nk,nkm->nm", w, gradients) for w in (by_mean, by_std)))
@@ -240,14 +239,13 @@ class Posterior:
     def _scale(self) -> float:
         return float(self.model._y_train_std) * self.unit
 
-    def _correlate(self, squares: FloatArray) -> FloatArray:
-        return np.asarray(self.variance * np.exp(-0.5 * squares))
-
-    def _moments(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _moments(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return mean, standard deviation, the covariances k with the evaluations, and K^-1 k."""
+        k = np.asarray(self.variance * np.exp(-0.5 * squares))
         solved = linalg.cho_solve((self.model.L_, True), k.T, check_finite=False).T
         variance = np.maximum(self.variance - np.einsum("nk,nk->n", k, solved), LEAST * self.variance)
         mean = k @ self.model.alpha_ * self._scale + float(self.model._y_train_mean) * self.unit
-        return mean, np.sqrt(variance) * self._scale, solved
+        return mean, np.sqrt(variance) * self._scale, k, solved
 
 
 class Surrogate(ABC):

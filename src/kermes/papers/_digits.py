@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from .. import Engine, Measures, datasets, divergences, ground, inspection, kernels
 from ..measures import Measure, mean_measure
-from ._paper import AnyArray, FloatArray, Numbers, Paper, PrintedTable, Run, above, flat, off
+from ._paper import AnyArray, FloatArray, Numbers, Paper, PrintedTable, Run, above, flat, off, panels
 
 #: A hard margin, for Gram matrices whose mean diagonal is 1: in the cells tried, C = 1e10 and tol = 1e-10 gave the same
 #: errors. The exception is the unnormalised kernel with eta = 0.001 and sigma <= 0.2: its diagonal spreads over 10 to
@@ -294,16 +294,13 @@ CLIP = 2.5
 
 def draw_surface(found: dict[str, Any]) -> Any:
     """Draw the error over eta (rows) and sigma (columns), a panel for each kernel; the lowest cell is framed."""
-    import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
 
     names = list(found["mean"])
     cells = np.array([found["mean"][name] for name in names])
     low = cells.min()
     high = min(cells.max(), CLIP * low)
-    figure, axes = plt.subplots(
-        1, len(names), figsize=(4.4 * len(names) + 1.0, 5.4), sharey=True, squeeze=False, layout="constrained"
-    )
+    figure, axes = panels(1, len(names), (4.4 * len(names) + 1.0, 5.4), sharey=True)
     for axis, name, values in zip(axes[0], names, cells, strict=True):
         image = axis.imshow(values, cmap="cividis_r", vmin=low, vmax=high, aspect="auto")
         for (row, column), value in np.ndenumerate(values):
@@ -322,10 +319,9 @@ def draw_surface(found: dict[str, Any]) -> Any:
 
 def draw_curves(found: dict[str, Any], marked: float | None = None, label: str = "") -> Any:
     """Draw errors against the number of sampled points, with standard deviations; ``marked`` is a level to mark."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    figure, axis = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
+    figure, ((axis,),) = panels(1, 1, (7.2, 4.4))
     for (name, errors), line in zip(found["mean"].items(), ("-", "--", "-.", ":"), strict=False):
         points = np.array([int(count) for count in errors])
         means, stds = np.array(list(errors.values())), np.array(list(found["std"][name].values()))

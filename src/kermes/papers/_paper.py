@@ -161,6 +161,14 @@ def _write_json(path: Path, content: Any) -> None:
         fresh.write_text(json.dumps(content, indent=1))
 
 
+def panels(rows: int, columns: int, figsize: tuple[float, float] | None = None, **options: Any) -> tuple[Any, Any]:
+    """Return a figure and its axes (rows, columns)."""
+    import matplotlib.pyplot as plt
+
+    size = figsize or (4.4 * columns, 3.4 * rows)
+    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
+
+
 def save_figure(path: Path, drawing: Drawing) -> None:
     """Write a figure; without matplotlib do nothing."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import Measures, divergences, ground, pairwise
-from .._paper import FloatArray, Result, Run
+from .._paper import FloatArray, Result, Run, panels
 from . import authors, exponents
 from .data import LINE, NAMES, bird, problem13, simplex_problem, test_inputs
 
@@ -315,11 +315,3 @@ def _draw_bird() -> Any:
         flat.set(title=title, xlabel="$x_1$", ylabel="$x_2$")
         figure.colorbar(image, ax=flat, label="f")
     return figure
-
-
-def panels(rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
-    """Return a figure and its axes (rows, columns)."""
-    import matplotlib.pyplot as plt
-
-    size = (4.4 * columns, 3.4 * rows)
-    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)

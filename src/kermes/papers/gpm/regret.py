@@ -22,8 +22,7 @@ from ...optimization import (
     Surrogate,
     WassersteinSurrogate,
 )
-from .._paper import FloatArray
-from .figures import panels
+from .._paper import FloatArray, panels
 
 #: Regrets below this are drawn here: the axis is logarithmic.
 LEAST = 1e-8

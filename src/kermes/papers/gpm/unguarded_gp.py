@@ -23,7 +23,8 @@ def lu(A, order):
     """Replace A by its factors with partial pivoting; return the sign and the logarithm of its determinant."""
     n = len(A)
     sign, total = 1.0, 0.0
-    order[:] = np.arange(n)
+    for i in range(n):
+        order[i] = i
     for j in range(n):
         p = j
         for i in range(j + 1, n):
@@ -68,11 +69,13 @@ def solve_lu(A, order, b, x):
 def singular(A, order, norm):
     """Whether 1 / (|A| |A^-1|) is below the machine precision, in the norm of column sums; ``norm`` is that of A."""
     n = len(A)
-    pivots = np.abs(np.diag(A))
-    # Factors L with entries up to 1 lose a few digits more at worst: no inverse needed.
-    if pivots.min() > SAFE * pivots.max():
+    least, largest = np.inf, 0.0
+    for i in range(n):
+        least = min(least, abs(A[i, i]))
+        largest = max(largest, abs(A[i, i]))
+    if least > SAFE * largest:  # factors L with entries up to 1 lose a few digits more at worst: no inverse needed
         return False
-    if pivots[n - 1] * n < EPSILON * norm:  # |A^-1| is at least the inverse of the last pivot, up to n
+    if abs(A[n - 1, n - 1]) * n < EPSILON * norm:  # |A^-1| is at least the inverse of the last pivot, up to n
         return True
     unit, column = np.zeros(n), np.empty(n)
     inverse_norm = 0.0

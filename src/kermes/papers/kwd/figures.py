@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import clustering, plot
-from .._paper import AnyArray, FloatArray, Numbers
+from .._paper import AnyArray, FloatArray, Numbers, panels
 from .methods import BASELINE, CLASSES, METHODS
 
 #: Window of the pictures in Hounsfield units: centre 40, width 800.
@@ -21,10 +21,8 @@ PER_SLICE = "chi-square / number of slices"
 
 def two_slices(images: dict[str, AnyArray]) -> Any:
     """Figure 1: a clean and a noisy slice."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(images), figsize=(4.0 * len(images), 4.5), layout="constrained")
-    for axis, letter, (name, image) in zip(axes, "ab", images.items(), strict=True):
+    figure, axes = panels(1, len(images), (4.0 * len(images), 4.5))
+    for axis, letter, (name, image) in zip(axes[0], "ab", images.items(), strict=True):
         axis.imshow(image, cmap="gray", vmin=WINDOW[0], vmax=WINDOW[1], interpolation="nearest")
         axis.set(title=f"({letter}) {name}", xticks=[], yticks=[])
     figure.supxlabel("simulated slices, not patients", fontsize=9, color="0.4")
@@ -59,12 +57,8 @@ def clusters(tree: clustering.HierarchicalClustering, labels: AnyArray, found: d
 
 def chi_squares(found: dict[str, Any], paper: Numbers) -> Any:
     """Figure 3: the four methods, with the paper's numbers, and again for every linkage."""
-    import matplotlib.pyplot as plt
-
     n, scores, linkage = found["slices"], found["scores"], found["linkage"]
-    figure, (bars, dots) = plt.subplots(
-        1, 2, figsize=(12.0, 4.6), sharey=True, width_ratios=(1.0, 1.15), layout="constrained"
-    )
+    figure, ((bars, dots),) = panels(1, 2, (12.0, 4.6), sharey=True, width_ratios=(1.0, 1.15))
     places = np.arange(len(METHODS))
     ours = [scores[name][linkage]["chi_square"] for name in METHODS]
     theirs = [paper["figure3"][name] for name in METHODS]
@@ -87,10 +81,9 @@ def chi_squares(found: dict[str, Any], paper: Numbers) -> Any:
 
 def scatter(pairs: dict[str, tuple[FloatArray, FloatArray]], found: dict[str, Any]) -> Any:
     """Figure 4: the kernel Wasserstein distance against the plain one, pairs of slices counted in hexagons."""
-    import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
-    figure, axes = plt.subplots(1, len(pairs), figsize=(13.0, 4.3), sharex=True, sharey=True, layout="constrained")
+    figure, (axes,) = panels(1, len(pairs), (13.0, 4.3), sharex=True, sharey=True)
     right, top = (1.02 * max(float(block[k].max(initial=0.0)) for block in pairs.values()) for k in (0, 1))
     most = max(len(block[0]) for block in pairs.values())
     norm = LogNorm(1, max(2.0, most / 50))
@@ -107,10 +100,8 @@ def scatter(pairs: dict[str, tuple[FloatArray, FloatArray]], found: dict[str, An
 
 def sensitivity(found: dict[str, Any], settings: dict[str, Any]) -> Any:
     """Chi-squares over linkages and seeds, gamma, rho, and grey ranges."""
-    import matplotlib.pyplot as plt
-
     n, seeds = found["slices"], found["seeds"]
-    figure, axes = plt.subplots(2, 2, figsize=(12.5, 8.4), sharey=True, layout="constrained")
+    figure, axes = panels(2, 2, (12.5, 8.4), sharey=True)
     _dots(axes[0, 0], seeds, n)
     names = list(next(iter(seeds.values())))
     axes[0, 0].set_xticks(range(len(names)), [name.replace(" ", "\n", 1) for name in names], fontsize=9)

@@ -10,7 +10,7 @@ import numpy as np
 from ... import ground, inspection, plot
 from ...measures import Measure
 from .. import _digits
-from .._paper import FloatArray, Numbers, PrintedTable, Result, Run, by_name
+from .._paper import FloatArray, Numbers, PrintedTable, Result, Run, by_name, panels
 
 
 def figure1(run: Run) -> Result:
@@ -74,9 +74,7 @@ def _rbf_grams(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
 
 def _draw(shown: dict[str, Measure], point_kernels: dict[str, ground.PointKernel]) -> Any:
     """One row for each point kernel; the functions of each have a colour scale of their own."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(8.2, 5.4), layout="constrained")
+    figure, axes = panels(2, 3, (8.2, 5.4))
     for row, (name, point_kernel) in zip(axes, point_kernels.items(), strict=True):
         plot.eigenfunctions(list(shown.values()), point_kernel, 1, _digits.titles(shown), axes=row)
         row[0].set_ylabel(f"{name} point kernel")
