@@ -196,7 +196,7 @@ def figure4(run: Run) -> Result:
 def figure5(run: Run) -> Result:
     """Show problem 02 against distances from (0, 1); return the largest distances."""
     A = segment()
-    euclidean = _euclidean(A, 0.0)
+    euclidean = np.linalg.norm(A - [0.0, 1.0], axis=1)
     wasserstein = {cost: _wasserstein(A, 0.0, 2, cost) for cost in (FAR, FARTHER)}
     found = {
         "Euclidean": float(euclidean.max()),
@@ -233,10 +233,6 @@ def segment() -> FloatArray:
     return np.column_stack([a, 1 - a])
 
 
-def _euclidean(A: FloatArray, reference: float) -> FloatArray:
-    return np.asarray(np.linalg.norm(A - [reference, 1 - reference], axis=1))
-
-
 def _wasserstein(A: FloatArray, reference: float, p: int, cost: float) -> FloatArray:
     """Return W_p from (reference, 1 - reference), the cost of moving a unit being ``cost`` whatever p."""
     X, Y = (Measures.from_histograms(rows, [0.0, 1.0]) for rows in (A, [[reference, 1 - reference]]))
@@ -247,7 +243,7 @@ def _wasserstein(A: FloatArray, reference: float, p: int, cost: float) -> FloatA
 def distances(reference: float, panels: list[tuple[int, float]]) -> Result:
     """Figures 1 to 3: compare distances from (reference, 1 - reference) for some p and costs; return the largest."""
     A = segment()
-    euclidean = _euclidean(A, reference)
+    euclidean = np.linalg.norm(A - [reference, 1 - reference], axis=1)
     a, curves = A[:, 0], {}
     found: dict[str, Any] = {"Euclidean": float(euclidean.max())}
     for p, cost in panels:
