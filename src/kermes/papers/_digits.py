@@ -191,7 +191,13 @@ class DigitsPaper(Paper):
         The full protocol is held against the paper, and the normalised kernel, which the paper does not have, against
         the errors it must not exceed; the quick one against what was measured when it was written.
         """
-        found, tolerance = _named_errors(summary), self.expected["tolerance"]
+        nested: Numbers = {}  # means for each number of points, the lowest of a surface
+        for piece, numbers in summary.items():
+            if "best" in numbers:
+                nested[piece] = {kernel: best["error"] for kernel, best in numbers["best"].items()}
+            elif "std" in numbers:
+                nested[piece] = numbers["mean"]
+        found, tolerance = flat(nested), self.expected["tolerance"]
         if size == "quick":
             return off(found, flat(self.expected["quick"]), tolerance["quick"])
         published = off(found, flat(self.expected["paper"]), tolerance["paper"])
@@ -216,17 +222,6 @@ def _ahead(run: Run, name: str, sizes: Numbers) -> str:
         f"{name}: {min(there, parts)} of {parts} parts are there; the determinants of k-IGV of the others take about "
         f"{minutes:.1f} minutes on free cores, other kernels and the machines come on top."
     )
-
-
-def _named_errors(summary: dict[str, Numbers]) -> dict[str, float]:
-    """Return all errors of a run by name: means for each number of points, the lowest of a surface."""
-    nested: Numbers = {}
-    for piece, found in summary.items():
-        if "best" in found:
-            nested[piece] = {kernel: best["error"] for kernel, best in found["best"].items()}
-        elif "std" in found:
-            nested[piece] = found["mean"]
-    return flat(nested)
 
 
 def error_table(title: str, found: dict[str, Any], paper: dict[str, Any], columns: Sequence[str]) -> PrintedTable:

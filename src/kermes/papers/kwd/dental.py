@@ -74,6 +74,8 @@ def reconstruct(
     ``maps`` hold the density in g / cm^3 of some of the ``MATERIALS``, (size, size), zero outside ``circle(size)``.
     A ``pixel`` is so many cm wide, and ``photons`` reach a reading of the detector through air.
     """
+    from scipy.ndimage import convolve1d
+
     transform = scikit_image("transform")
     size = len(next(iter(maps.values())))
     angles = np.linspace(0.0, 180.0, round(VIEWS_PER_PIXEL * size), endpoint=False)
@@ -83,7 +85,13 @@ def reconstruct(
         for name, density in maps.items()
         if np.any(density)
     }
-    transmission = _readings(lengths, photons, rng, (size, len(angles))) / photons
+    transmitted = np.zeros((size, len(angles)))
+    for energy, share in enumerate(SPECTRUM):  # Beer-Lambert
+        depth = sum((MATERIALS[name][energy] * length for name, length in lengths.items()), np.zeros_like(transmitted))
+        transmitted += share * np.exp(-depth)
+    transmitted = convolve1d(transmitted, FOCUS, axis=0, mode="nearest")
+    counted = rng.poisson(photons * transmitted) + rng.normal(0.0, ELECTRONIC_NOISE, size=transmitted.shape)
+    transmission = np.maximum(counted, STARVED) / photons
     # The depth of water with this transmission: corrects beam hardening in water, not in bone or metal.
     water = np.interp(-np.log(transmission), _BEHIND_WATER, _DEPTH)
     readings = water.astype(np.float32) / pixel
@@ -103,21 +111,6 @@ def scikit_image(module: str) -> Any:
             "The paper `kwd` needs the package scikit-image, which is not installed. Install it with: pip install "
             "'kermes[image]'"
         ) from None
-
-
-def _readings(
-    lengths: Mapping[str, AnyArray], photons: float, rng: np.random.Generator, shape: tuple[int, int]
-) -> FloatArray:
-    """Beer-Lambert over the spectrum, counted."""
-    from scipy.ndimage import convolve1d
-
-    transmitted = np.zeros(shape)
-    for energy, share in enumerate(SPECTRUM):
-        depth = sum((MATERIALS[name][energy] * length for name, length in lengths.items()), np.zeros(shape))
-        transmitted += share * np.exp(-depth)
-    transmitted = convolve1d(transmitted, FOCUS, axis=0, mode="nearest")
-    counted = rng.poisson(photons * transmitted) + rng.normal(0.0, ELECTRONIC_NOISE, size=shape)
-    return np.asarray(np.maximum(counted, STARVED))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

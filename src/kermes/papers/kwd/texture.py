@@ -125,7 +125,10 @@ def _features(P: FloatArray) -> dict[str, FloatArray]:
     L = P.shape[-1]
     level = np.arange(1.0, L + 1.0)
     gaps, sums = np.arange(float(L)), np.arange(2.0, 2.0 * L + 1.0)
-    px, pd, ps = P.sum(axis=2), _by_difference(P), _by_sum(P)
+    px, flipped = P.sum(axis=2), P[:, :, ::-1]
+    # The distributions of |i - j|, P being symmetric, and of i + j.
+    pd = np.stack([np.trace(P, k, 1, 2) * (2.0 if k else 1.0) for k in range(L)], axis=1)
+    ps = np.stack([np.trace(flipped, L - 1 - k, 1, 2) for k in range(2 * L - 1)], axis=1)
     mean = px @ level
     variance = _moment(px, level, mean, 2)
     product = np.einsum("nij,i,j->n", P, level, level)
@@ -161,18 +164,6 @@ def _features(P: FloatArray) -> dict[str, FloatArray]:
         "joint maximum": P.max(axis=(1, 2)),
         "joint variance": variance,
     }
-
-
-def _by_difference(P: FloatArray) -> FloatArray:
-    """Return the distribution of ``|i - j|``; P is symmetric."""
-    return np.stack([np.trace(P, k, 1, 2) * (2.0 if k else 1.0) for k in range(P.shape[-1])], axis=1)
-
-
-def _by_sum(P: FloatArray) -> FloatArray:
-    """Return the distribution of i + j, from 2 to 2 L."""
-    L = P.shape[-1]
-    flipped = P[:, :, ::-1]
-    return np.stack([np.trace(flipped, L - 1 - k, 1, 2) for k in range(2 * L - 1)], axis=1)
 
 
 def _moment(p: FloatArray, values: FloatArray, centre: FloatArray, power: int) -> FloatArray:
