@@ -14,7 +14,7 @@ from kermes.divergences import MMD, Euclidean, GaussianWasserstein, Sinkhorn, Sl
 from kermes.exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 from kermes.inference import _barycenter_entropic as entropic
 from kermes.inference import barycenter
-from kermes.inference._barycenter_gaussian import moments
+from kermes.inference._barycenter_free import moments
 
 LINE = [Wasserstein(p=1), Wasserstein(p=1.5), Wasserstein(p=2), Wasserstein(p=3), SlicedWasserstein(p=2)]
 
@@ -217,10 +217,10 @@ def test_scalings_and_logarithms_agree(debiased, weights, epsilon):
     problem = entropic.Problem(X, w)
     _, axes, a = entropic._layout(problem, Sinkhorn(epsilon))
     left, right = (solve(axes, a, w, debiased, 1e-7, 500) for solve in (entropic.scaling, entropic.log_domain))
-    assert left.sound
-    assert left.info.converged
-    assert right.info.converged
-    assert_allclose(left.mass, right.mass, atol=1e-6)
+    assert left is not None  # the scalings stayed in range
+    assert left[1].converged
+    assert right[1].converged
+    assert_allclose(left[0], right[0], atol=1e-6)
 
 
 def test_steps_are_shortened_where_errors_grow():

@@ -10,8 +10,8 @@ from tests.oracles import inference as oracle
 
 from kermes import inference
 from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
-from kermes.inference._centers import to_centroids, to_medians
-from kermes.inference._model import gower
+from kermes.inference._dispersion import to_centroids, to_medians
+from kermes.inference._study import gower
 
 rng = np.random.default_rng(3)
 POINTS = rng.normal(size=(13, 2))

@@ -1,12 +1,10 @@
 """From distances to conclusions: permutation tests on groups of measures, and on two measures.
 
-``_permanova`` do centres differ, do measures move with a number · ``_dispersion`` does spread differ · ``_k_sample``
-does anything differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads and
-checks, ``_permutations`` rearranges, ``_model`` computes F and ``_centers`` finds centres of groups, for many
-permutations at a time, ``_result`` what was found.
-Means: ``_barycenter`` the barycentre of measures under a divergence, with a module for each way to find it: means and
-medians of quantiles (``_line``), covariances (``_gaussian``), iterated projections on a common support (``_entropic``),
-atoms that move (``_moving``).
+``_permanova`` do centres differ, do measures move with a number, does anything differ · ``_dispersion`` does spread
+differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads, checks and has
+the F of many permutations at a time, ``_permutations`` rearranges and says what was found.
+Means: ``_barycenter`` the barycentre of measures under a divergence, by iterated projections on a common support
+(``_entropic``), or free of one (``_free``): quantile functions, atoms that move, covariances.
 
 Imports ``_estimator``, ``engine`` and what is below. Start reading at ``_permanova``.
 """
@@ -14,12 +12,12 @@ Imports ``_estimator``, ``engine`` and what is below. Start reading at ``_perman
 from __future__ import annotations
 
 from .._names import public_dir
-from ._barycenter import BarycenterInfo, barycenter
+from ._barycenter import barycenter
+from ._barycenter_free import BarycenterInfo
 from ._dispersion import dispersion
-from ._k_sample import k_sample
 from ._pairs import holm, pairwise_tests
-from ._permanova import permanova, trend
-from ._result import PairwiseTests, PermutationTest, Term
+from ._permanova import k_sample, permanova, trend
+from ._permutations import PairwiseTests, PermutationTest, Term
 from ._two_sample import two_sample
 
 __all__ = [

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, overload
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._checks import integer, positive, require_order
 from .._typing import ArrayLike, FloatArray
-from ..divergences import (
-    MMD,
-    Divergence,
-    Euclidean,
-    GaussianWasserstein,
-    Sinkhorn,
-    SlicedWasserstein,
-    Wasserstein,
-)
+from ..divergences import MMD, Divergence, Euclidean, GaussianWasserstein, Sinkhorn, SlicedWasserstein, Wasserstein
 from ..divergences._support import common_support, dense_rows
 from ..exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
 from ..ground import Euclidean as EuclideanCost
 from ..ground import Linear
 from ..measures import Measures, Support, as_measures
 from ._barycenter_entropic import entropic
-from ._barycenter_gaussian import of_gaussians
-from ._barycenter_line import on_the_line
-from ._barycenter_moving import free_support, sliced
-from ._barycenter_problem import EXACT, BarycenterInfo, Problem, on_support
-
-__all__ = ["BarycenterInfo", "barycenter", "objective_power"]
+from ._barycenter_free import (
+    EXACT,
+    BarycenterInfo,
+    Problem,
+    free_support,
+    of_gaussians,
+    on_support,
+    on_the_line,
+    sliced,
+)
 
 
 @overload
@@ -147,10 +145,18 @@ def barycenter(
     """
     measures = as_measures(X, "X")
     divergence = SlicedWasserstein() if divergence is None else divergence
-    order = objective_power(divergence, measures.dim)
+    way = _way(divergence, measures.dim)
     divergence.check(measures)
-    given = {"n_atoms": n_atoms, "support": support, "init": init, "max_iter": max_iter, "tol": tol}
-    _refuse_options(divergence, measures.dim, {name for name, value in given.items() if value is not None})
+    options = {"n_atoms": n_atoms, "support": support, "init": init, "max_iter": max_iter, "tol": tol}
+    given = {name for name, value in options.items() if value is not None}
+    for name in sorted(given - way.options):
+        takes = ", ".join(f"`{option}`" for option in sorted(way.options)) or "none"
+        raise InvalidParameterError(
+            f"`{name}` must be None for the barycentre of {divergence!r} in dimension {measures.dim}; options it "
+            f"takes: {takes}."
+        )
+    if {"n_atoms", "init"} <= given:
+        raise InvalidParameterError("`n_atoms` must be None if `init` is given, which has a number of atoms.")
     if isinstance(weights, Divergence):
         raise InvalidParameterError(f"`weights` must be numbers; got {weights!r}. Write barycenter(X, divergence=...).")
     require_order(X, weights=weights)
@@ -165,7 +171,7 @@ def barycenter(
         None if max_iter is None else integer(max_iter, "max_iter", low=1),
         None if tol is None else positive(tol, "tol"),
     )
-    mean, info = _solve(problem, divergence, order)
+    mean, info = way.solve(problem)
     if not info.converged:
         warnings.warn(
             f"the barycentre did not reach its tolerance in {info.n_iter} iterations: the error is {info.error:.1e}. "
@@ -178,82 +184,59 @@ def barycenter(
 
 def objective_power(divergence: Any, dim: int) -> float:
     """Return the power q of distances whose sum the barycentre minimises; refuse a divergence that has none."""
+    return _way(divergence, dim).power
+
+
+class _Way(NamedTuple):
+    """How to find a barycentre: the power q of distances, the solver, and the options that mean something to it."""
+
+    power: float
+    solve: Callable[[Problem], tuple[Measures, BarycenterInfo]]
+    options: set[str]
+
+
+def _way(divergence: Any, dim: int) -> _Way:
+    """Choose the way by the divergence and the dimension; refuse a divergence that has none."""
+    iterated = {"max_iter", "tol"}
     if isinstance(divergence, Sinkhorn):
-        return float(divergence.power)
+        return _Way(float(divergence.power), partial(entropic, divergence=divergence), {"support"} | iterated)
     if isinstance(divergence, (Euclidean, MMD)):
-        return 2.0
+        return _Way(2.0, _mixture, set())
     if isinstance(divergence, GaussianWasserstein):
         if isinstance(divergence.ground, Linear):
-            return 2.0
+            return _Way(2.0, of_gaussians, iterated)
         raise InvalidParameterError(
             "a barycentre of GaussianWasserstein needs `ground` = ground.Linear(): in the feature space of "
             f"{divergence.ground!r} it is no measure on the points."
         )
-    if isinstance(divergence, SlicedWasserstein):
-        return _order(float(divergence.p), dim, divergence)
-    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, EuclideanCost):
-        return _order(float(divergence.p), dim, divergence)
-    raise InvalidParameterError(
-        "`divergence` must be Wasserstein with Euclidean cost, Sinkhorn, SlicedWasserstein, GaussianWasserstein, "
-        f"Euclidean or MMD, which have barycentres here; got {divergence!r}. Sinkhorn takes other costs; "
-        "clustering.KMedoids finds the most central member for any divergence."
-    )
-
-
-def _order(p: float, dim: int, divergence: Divergence) -> float:
-    """Return p; refuse all but squares where atoms have to move."""
-    if dim > 1 and p != 2:
+    along = isinstance(divergence, SlicedWasserstein)
+    if not along and not (isinstance(divergence, Wasserstein) and isinstance(divergence.cost, EuclideanCost)):
+        raise InvalidParameterError(
+            "`divergence` must be Wasserstein with Euclidean cost, Sinkhorn, SlicedWasserstein, GaussianWasserstein, "
+            f"Euclidean or MMD, which have barycentres here; got {divergence!r}. Sinkhorn takes other costs; "
+            "clustering.KMedoids finds the most central member for any divergence."
+        )
+    p = float(divergence.p)
+    if dim == 1:
+        return _Way(p, partial(on_the_line, order=p), {"n_atoms"} | iterated)
+    if p != 2:
         raise InvalidParameterError(
             f"a barycentre of moving atoms in dimension {dim} needs squared distances, p = 2; got {divergence!r}. "
             "On the line every p works."
         )
-    return p
+    solve = partial(sliced, divergence=divergence) if along else free_support
+    return _Way(p, solve, {"n_atoms", "init"} | iterated)
 
 
-def _solve(problem: Problem, divergence: Any, order: float) -> tuple[Measures, BarycenterInfo]:
-    """Choose the way by the divergence and the dimension."""
-    if isinstance(divergence, Sinkhorn):
-        return entropic(problem, divergence)
-    if isinstance(divergence, GaussianWasserstein):
-        return of_gaussians(problem)
-    if isinstance(divergence, (Euclidean, MMD)):
-        return _mixture(problem), EXACT
-    if problem.X.dim == 1:
-        return on_the_line(problem, order)
-    return sliced(problem, divergence) if isinstance(divergence, SlicedWasserstein) else free_support(problem)
-
-
-def _mixture(problem: Problem) -> Measures:
+def _mixture(problem: Problem) -> tuple[Measures, BarycenterInfo]:
+    """Return the mean of the weights: the minimum in closed form."""
     X = problem.X
     common = common_support(X, X)
-    mass = problem.weights @ dense_rows(X, *common) if common.given else None
-    if mass is not None and X.support is not None:
-        return on_support(X.support, mass)
+    if common.given and X.support is not None:
+        return on_support(X.support, problem.weights @ dense_rows(X, *common)), EXACT
     points, inverse = np.unique(X.points, axis=0, return_inverse=True)
     pooled = np.bincount(inverse.ravel(), weights=X.probabilities * np.repeat(problem.weights, X.sizes))
-    return Measures.from_samples([points], [pooled])
-
-
-def _refuse_options(divergence: Any, dim: int, given: set[str]) -> None:
-    """Refuse options that mean nothing for a divergence."""
-    iterated = {"max_iter", "tol"}
-    if isinstance(divergence, Sinkhorn):
-        allowed = {"support"} | iterated
-    elif isinstance(divergence, GaussianWasserstein):
-        allowed = iterated
-    elif isinstance(divergence, (Euclidean, MMD)):
-        allowed = set()
-    else:
-        allowed = {"n_atoms"} | iterated | ({"init"} if dim > 1 else set())
-    wrong = sorted(given - allowed)
-    if wrong:
-        takes = ", ".join(f"`{name}`" for name in sorted(allowed)) or "none"
-        raise InvalidParameterError(
-            f"`{wrong[0]}` must be None for the barycentre of {divergence!r} in dimension {dim}; options it takes: "
-            f"{takes}."
-        )
-    if {"n_atoms", "init"} <= given:
-        raise InvalidParameterError("`n_atoms` must be None if `init` is given, which has a number of atoms.")
+    return Measures.from_samples([points], [pooled]), EXACT
 
 
 def _weights(weights: ArrayLike | None, n: int) -> FloatArray:

@@ -8,7 +8,6 @@ points) that they use, the barycentre has the whole grid.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..divergences._support import LARGEST_TABLE, common_support, dense_rows
 from ..exceptions import NumericalError, UnsuitableDataError
 from ..ground import SqEuclidean
 from ..measures import Measures, Support
-from ._barycenter_problem import BarycenterInfo, Problem, on_support
+from ._barycenter_free import BarycenterInfo, Problem, on_support
 
 #: Iterations between two looks at the marginals.
 STRIDE = 5
@@ -48,44 +47,36 @@ class Axes(NamedTuple):
     own_cols: FloatArray
 
 
-class State(NamedTuple):
-    """The barycentre (H, 1, W), how it was reached, and whether all numbers stayed in range."""
-
-    mass: FloatArray
-    info: BarycenterInfo
-    sound: bool = True
-
-
 def entropic(problem: Problem, divergence: Sinkhorn) -> tuple[Measures, BarycenterInfo]:
     """Return the barycentre of the entropic cost, debiased if the divergence is."""
     support, axes, a = _layout(problem, divergence)
     tol, max_iter = problem.tol or float(divergence.tol), problem.max_iter or int(divergence.max_iter)
-    debiased = divergence.value == "debiased"
+    given = axes, a, problem.weights, divergence.value == "debiased", tol, max_iter
     with few_threads(max(map(len, axes))):
-        state = scaling(axes, a, problem.weights, debiased, tol, max_iter)
-        if not state.sound:
-            state = log_domain(axes, a, problem.weights, debiased, tol, max_iter)
-    mass = state.mass.ravel()
+        b, info = scaling(*given) or log_domain(*given)
+    mass = b.ravel()
     if not np.isfinite(mass).all() or not mass.any():
         raise NumericalError("no finite entropic barycentre was found. Check the scale of the points and of epsilon.")
     mass = mass / mass.sum()
-    return on_support(support, np.where(mass > LIGHT, mass, 0.0)), state.info
+    return on_support(support, np.where(mass > LIGHT, mass, 0.0)), info
 
 
-def scaling(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int) -> State:
+def scaling(
+    axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int
+) -> tuple[FloatArray, BarycenterInfo] | None:
     r"""Iterate u = a / K' v, b = d prod_i (K u_i)^{w_i}, v = b / K u, and d = sqrt(d b / (K d)) if debiased.
 
     Measures pass in blocks that stay in the cache. After the first iterations steps of u and v are lengthened
     (over-relaxation), as long as that lowers the error. Without d these are alternating maxima of a concave function,
     and any power below 2 converges. With d, which v follows as the geometric mean of the v_i, that would overshoot:
-    v is moved by the last change of d first, and only what measures differ by is lengthened. ``sound`` is False where
-    a sum is out of range: epsilon is too small for scalings. Lengthened steps: Thibault, Chizat, Dossal and
-    Papadakis, Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport, Algorithms 14 (2021).
+    v is moved by the last change of d first, and only what measures differ by is lengthened. Returns the barycentre
+    (H, 1, W); None where a sum is out of range: epsilon is too small for scalings. Lengthened steps: Thibault, Chizat,
+    Dossal and Papadakis, Overrelaxed Sinkhorn-Knopp algorithm for regularized optimal transport, Algorithms 14 (2021).
     """
     kernels = Axes(*(np.exp(-part) for part in axes))
     H, W = len(axes.rows), len(axes.cols)
     blocks = _blocks(a, weights, H, W)
-    bias, pace, b, error, sound, iteration = Bias(H, W), Pace(), np.ones((H, 1, W)), np.inf, True, 0
+    bias, pace, b, error, iteration = Bias(H, W), Pace(), np.ones((H, 1, W)), np.inf, 0
     with np.errstate(all="ignore"):  # checked
         for iteration in range(1, max_iter + 1):
             long = pace.level > 0 and iteration > PLAIN
@@ -95,12 +86,13 @@ def scaling(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol:
             gap = sum(block.second_half(b, bias.change, long) for block in blocks)
             own = bias.update(b, kernels, long and pace.level > 1) if debiased else 0.0
             if iteration % STRIDE == 0 or iteration == max_iter:
-                sound = all(block.in_range() for block in blocks) and bool(np.isfinite(b).all())
+                if not (all(block.in_range() for block in blocks) and np.isfinite(b).all()):
+                    return None
                 error = max(gap, own)
-                if error <= tol or not sound:
+                if error <= tol:
                     break
                 pace.look(error)
-    return State(b, BarycenterInfo(iteration, error, error <= tol), sound)
+    return b, BarycenterInfo(iteration, error, error <= tol)
 
 
 class Pace:
@@ -153,18 +145,14 @@ def _part(d: FloatArray, whole: FloatArray) -> FloatArray:
     return np.asarray(np.divide(d, whole, out=np.zeros_like(d), where=whole > 0))
 
 
-@dataclass(frozen=True, eq=False)
 class _Block:
-    """Some measures (h, n, w), their weights, the sums K u, v (H, n, W), u; ones (h, 1, w); room."""
+    """Some measures (h, n, w), their weights, u, v and the sums K u (H, n, W); ones (h, 1, w); room for products."""
 
-    a: FloatArray
-    weights: FloatArray
-    sums: FloatArray
-    v: FloatArray
-    u: FloatArray
-    ones: FloatArray
-    room: FloatArray
-    part: FloatArray
+    def __init__(self, a: FloatArray, weights: FloatArray, H: int, W: int, room: FloatArray, part: FloatArray) -> None:
+        h, n, w = a.shape
+        self.a, self.weights, self.u, self.ones = a, weights, np.ones_like(a), np.ones((h, 1, w))
+        self.sums, self.v = np.ones((2, H, n, W))
+        self.room, self.part = room[: a.size].reshape(a.shape), part
 
     def first_half(self, kernels: Axes, long: bool) -> None:
         """Update u and the sums."""
@@ -204,18 +192,14 @@ def _blocks(a: FloatArray, weights: FloatArray, H: int, W: int) -> list[_Block]:
     """Split measures (h, n, w) into blocks of at most CACHED numbers each; 512 measures at most."""
     h, n, w = a.shape
     size = min(n, 512, max(1, CACHED // (H * W)))
-    room, both = np.empty(size * h * w), np.empty(size * max(H, h) * max(W, w))
-    ones, blocks = np.ones((h, 1, w)), []
-    for start in range(0, n, size):
-        part = np.ascontiguousarray(a[:, start : start + size])
-        m = part.shape[1]
-        sums, v = np.ones((2, H, m, W))
-        rest = room[: m * h * w].reshape(h, m, w)
-        blocks.append(_Block(part, weights[start : start + size], sums, v, np.ones_like(part), ones, rest, both))
-    return blocks
+    room, part = np.empty(size * h * w), np.empty(size * max(H, h) * max(W, w))
+    starts = [slice(start, start + size) for start in range(0, n, size)]
+    return [_Block(np.ascontiguousarray(a[:, rows]), weights[rows], H, W, room, part) for rows in starts]
 
 
-def log_domain(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int) -> State:
+def log_domain(
+    axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, tol: float, max_iter: int
+) -> tuple[FloatArray, BarycenterInfo]:
     """Iterate the same on logarithms: any epsilon, for an exponential in every term of every sum."""
     rows, cols, own_rows, own_cols = axes
     H, n, W = len(rows), a.shape[1], len(cols)
@@ -226,7 +210,8 @@ def log_domain(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, t
         sums = _log_apply(rows, cols, log_a - _log_apply(rows.T, cols.T, g))
         log_b = e + np.matmul(weights, sums)[:, None]
         if looked := (iteration % STRIDE == 0 or iteration == max_iter):
-            error = _gap(np.exp(g + sums), np.exp(log_b), weights)
+            # the weighted L1 distances between the marginals of the plans and b
+            error = float(weights @ np.abs(np.exp(g + sums) - np.exp(log_b)).sum(axis=(0, 2)))
         g = log_b - sums
         if debiased:
             own = _log_apply(own_rows, own_cols, e)
@@ -234,12 +219,7 @@ def log_domain(axes: Axes, a: FloatArray, weights: FloatArray, debiased: bool, t
             e = 0.5 * (e + log_b - own)
         if looked and error <= tol:
             break
-    return State(np.exp(log_b), BarycenterInfo(iteration, error, error <= tol))
-
-
-def _gap(marginals: FloatArray, b: FloatArray, weights: FloatArray) -> float:
-    """Return the weighted sum over measures of the L1 distances between the marginals of their plans and b."""
-    return float(weights @ np.abs(marginals - b).sum(axis=(0, 2)))
+    return np.exp(log_b), BarycenterInfo(iteration, error, error <= tol)
 
 
 def _apply(
@@ -280,11 +260,17 @@ def _layout(problem: Problem, divergence: Sinkhorn) -> tuple[Support, Axes, Floa
         dense = dense_rows(X, *common).reshape(len(X), *grid.shape)
         used = [np.flatnonzero(dense.any(axis=tuple({0, 1, 2} - {axis}))) for axis in (1, 2)]
         spans = [slice(int(part[0]), int(part[-1]) + 1) for part in used]
-        own = [_squares(size, grid.spacing) / epsilon for size in grid.shape]
+        steps = [grid.spacing * np.arange(size) for size in grid.shape]
+        own = [np.subtract.outer(line, line) ** 2 / epsilon for line in steps]
         axes = Axes(own[0][:, spans[0]], own[1][:, spans[1]], *own)
         return grid, axes, np.ascontiguousarray(dense[:, spans[0], spans[1]].transpose(1, 0, 2))
     places = common.points if problem.support is None else problem.support
-    _refuse_large(len(places), len(common.points))
+    if max(len(places), len(common.points)) > LARGEST_TABLE:
+        raise UnsuitableDataError(
+            f"an entropic barycentre needs a table of costs, and there are {len(common.points)} different points and "
+            f"{len(places)} places for the barycentre, more than {LARGEST_TABLE}. Put the measures on a shared support "
+            "(bins, pixels, a codebook), or use divergences.Wasserstein or SlicedWasserstein."
+        )
     support = Support(places) if problem.support is not None or X.support is None else X.support
     rows = dense_rows(X, *common)
     kept: IndexArray = np.flatnonzero(rows.any(axis=0))
@@ -296,17 +282,3 @@ def _layout(problem: Problem, divergence: Sinkhorn) -> tuple[Support, Axes, Floa
     flat = np.zeros((1, 1))
     axes = Axes(flat, between / epsilon, flat, within / epsilon)
     return support, axes, np.ascontiguousarray(rows[:, kept])[None]
-
-
-def _squares(size: int, spacing: float) -> FloatArray:
-    steps = spacing * np.arange(size)
-    return np.asarray((steps[:, None] - steps[None]) ** 2)
-
-
-def _refuse_large(n_places: int, n_points: int) -> None:
-    if max(n_places, n_points) > LARGEST_TABLE:
-        raise UnsuitableDataError(
-            f"an entropic barycentre needs a table of costs, and there are {n_points} different points and "
-            f"{n_places} places for the barycentre, more than {LARGEST_TABLE}. Put the measures on a shared support "
-            "(bins, pixels, a codebook), or use divergences.Wasserstein or SlicedWasserstein."
-        )

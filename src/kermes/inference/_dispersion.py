@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from .._checks import require_order
 from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..engine._executors import default_workers, run
 from ..exceptions import InvalidParameterError
-from ._centers import to_centroids, to_medians
-from ._model import basis, gower, indicators, ratio
-from ._permanova import warn_if_alike
-from ._permutations import TOLERANCE, Permutations, p_value
-from ._result import PermutationTest
-from ._study import as_columns, read_study
+from ._permutations import DISTANCES, TOLERANCE, Permutations, PermutationTest, p_value, warn_alike
+from ._study import basis, gower, indicators, ratio, read_study
 
 #: Numbers in a batch of labellings: a megabyte, so that a search of medians stays in the cache.
 BATCH = 125_000
+#: A median is found when a step lowers the sum of distances by no more than this part.
+NEAR = 1e-5
+#: Most steps to a median.
+STEPS = 30
 
 
 def dispersion(
@@ -46,15 +45,11 @@ def dispersion(
 
     Parameters
     ----------
-    X : Measures, or anything ``as_measures`` takes; ndarray of shape (n, n) if ``divergence`` is 'precomputed'
-    groups : array of shape (n,)
-        The group of each measure.
     center : 'median' or 'centroid'
-        The spatial median, which has the least sum of distances to the members, or the centroid, whose weights are
-        equal.
-    divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
-        As in :func:`permanova`. Blocks restrict the permutations and are removed from the :math:`z_i`, not from the
-        distances.
+        The spatial median, of the least sum of distances to the members, or the centroid, whose weights are equal.
+    X, groups, divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
+        As in :func:`permanova`, with one factor. Blocks restrict the permutations and are removed from the
+        :math:`z_i`, not from the distances.
 
     Returns
     -------
@@ -93,11 +88,7 @@ def dispersion(
       calm: 1.392
       wild: 7.121
     """
-    require_order(X, groups=groups, blocks=blocks, units=units)
-    columns = as_columns(groups, "groups")
-    if len(columns) != 1:
-        raise InvalidParameterError(f"`groups` must be one factor; got {', '.join(columns)}. Test one after the other.")
-    study = read_study(X, divergence, columns, blocks=blocks, units=units, engine=engine)
+    study = read_study(X, divergence, "groups", groups, blocks=blocks, units=units, engine=engine, single=True)
     if center not in ("median", "centroid"):
         raise InvalidParameterError(f"`center` must be 'median' or 'centroid'; got {center!r}.")
     (factor,) = study.tested
@@ -109,7 +100,7 @@ def dispersion(
     z, weights = to_centers(G, codes[None])
     if np.ptp(z) <= 1e-12 * z.max():  # equal up to rounding
         z[:] = z[0, 0]
-        warn_if_alike("dispersion", True)
+        warn_alike("dispersion", DISTANCES, stacklevel=3)
     around = _around(G, codes, weights[0])
 
     def share(rows: IndexArray) -> FloatArray:
@@ -121,17 +112,9 @@ def dispersion(
     values = ratio(np.append(shares, observed), df)
     assert factor.levels is not None
     means = {level: float(study.scale * z[0, codes == k].mean()) for k, level in enumerate(factor.levels.tolist())}
-    return PermutationTest(
-        "dispersion",
-        float(values[-1]),
-        p_value(observed, shares, TOLERANCE),
-        permutations.number,
-        permutations.exhaustive,
-        observed,
-        df,
-        groups=means,
-        distribution=values[:-1] if keep_distribution else None,
-    )
+    F, p, used = float(values[-1]), p_value(observed, shares, TOLERANCE), (permutations.number, permutations.exhaustive)
+    kept = values[:-1] if keep_distribution else None
+    return PermutationTest("dispersion", F, p, *used, observed, df, groups=means, distribution=kept)
 
 
 def _each_batch(share: Callable[[IndexArray], FloatArray], permutations: Permutations, size: int) -> FloatArray:
@@ -162,3 +145,57 @@ def _share(z: FloatArray, own: FloatArray, fixed: FloatArray) -> FloatArray:
     explained = (np.einsum("qbi,bi->qb", own, rest) ** 2).sum(axis=0)
     varied = total > 1e-24 * np.einsum("bi,bi->b", z, z)
     return np.asarray(np.where(varied, explained / np.where(varied, total, 1.0), 0.0))
+
+
+def to_centroids(G: FloatArray, codes: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distances (B, n) of rows to the centroids of their groups, for each labelling of ``codes`` (B, n).
+
+    ``G`` holds the inner products of rows. The labellings are permutations of one another, so that a group has as many
+    members in each. Distances are multiplied by sqrt(n_g / (n_g - 1)): the centroid of a small group lies nearer to
+    its members. Also returned are the weights (B, n) of rows in the centre of their group.
+    """
+    return _to_centers(G, codes, 0)
+
+
+def to_medians(G: FloatArray, codes: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same for spatial medians."""
+    return _to_centers(G, codes, STEPS)
+
+
+def _to_centers(G: FloatArray, codes: IndexArray, steps: int) -> tuple[FloatArray, FloatArray]:
+    """Return distances and weights for centres after ``steps`` from the centroids to the medians.
+
+    Labellings leave the search when their median is found.
+    """
+    from ..core import medians
+
+    z, w = np.empty(codes.shape), np.empty(codes.shape)
+    for members, sums in _sums(G, codes):
+        found = medians.search(np.diagonal(G), members)
+        medians.begin(found, sums)
+        left = np.arange(len(members))
+        for step in range(steps):
+            whole, near = np.zeros((len(left), len(G))), np.empty(len(left), dtype=np.bool_)
+            medians.weigh(found, left, whole)
+            medians.advance(found, left, whole @ G, NEAR, step == 0, near)
+            left = left[~near]
+            if not len(left):
+                break
+        size = members.shape[1]
+        np.put_along_axis(z, members, np.sqrt(found.squared * (size / (size - 1))), axis=1)
+        np.put_along_axis(w, members, found.centers[:, 0], axis=1)
+    return z, w
+
+
+def _sums(G: FloatArray, codes: IndexArray) -> Iterator[tuple[IndexArray, FloatArray]]:
+    """Yield the members (B, n_g) of each group, and the inner products (B, n) of all rows with their sum."""
+    order = np.argsort(codes.astype(np.int16), axis=1, kind="stable")  # of small integers: in linear time
+    *groups, last = np.split(order, np.cumsum(np.bincount(codes[0]))[:-1], axis=1)
+    rest = np.tile(G.sum(axis=0), (len(codes), 1))  # those with the sum of the groups to come: saves a product
+    for members in groups:
+        whole = np.zeros(codes.shape)
+        np.put_along_axis(whole, members, 1.0, axis=1)
+        sums = whole @ G
+        rest -= sums
+        yield np.ascontiguousarray(members), sums
+    yield np.ascontiguousarray(last), rest

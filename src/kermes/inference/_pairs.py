@@ -12,10 +12,8 @@ from .._checks import as_labels, choice, require_order
 from .._typing import ArrayLike, FloatArray
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._dispersion import dispersion
-from ._k_sample import k_sample
-from ._permanova import permanova
-from ._permutations import as_generator
-from ._result import PairwiseTests, PermutationTest
+from ._permanova import k_sample, permanova
+from ._permutations import PairwiseTests, PermutationTest, as_generator
 from ._study import distances_of
 
 TESTS = {"permanova": permanova, "dispersion": dispersion, "k_sample": k_sample}
@@ -38,11 +36,8 @@ def pairwise_tests(
 
     Parameters
     ----------
-    X : Measures, or anything ``as_measures`` takes; ndarray of shape (n, n) if ``divergence`` is 'precomputed'
-    groups : array of shape (n,)
-        The group of each measure.
-    divergence, blocks, n_permutations, random_state, units, engine
-        As in :func:`permanova`; distances are computed once for all pairs.
+    X, groups, divergence, blocks, n_permutations, random_state, units, engine
+        As in :func:`permanova`, with one factor; distances are computed once for all pairs.
     test : 'permanova', 'dispersion' or 'k_sample'
     **options
         Further parameters of the test, such as ``statistic='mmd'``.
@@ -77,17 +72,18 @@ def pairwise_tests(
     require_order(X, groups=groups, blocks=blocks, units=units)
     D = distances_of(X, divergence, engine)
     levels, codes = as_labels(groups, "groups", len(D))
-    labels = [None if given is None else as_labels(given, name, len(D))[1] for name, given in
-              (("blocks", blocks), ("units", units))]  # fmt: skip
+    given = {name: values for name, values in (("blocks", blocks), ("units", units)) if values is not None}
+    labels = {name: as_labels(values, name, len(D))[1] for name, values in given.items()}
     if len(levels) < 2:
         raise UnsuitableDataError(f"`groups` must have at least two groups; all measures are in group {levels[0]!s}.")
-    rng = as_generator(random_state)
+    options |= {"n_permutations": n_permutations, "random_state": as_generator(random_state)}
     pairs, found = [], []
     for a, b in itertools.combinations(range(len(levels)), 2):
         rows = np.flatnonzero((codes == a) | (codes == b))
-        inner = [None if given is None else given[rows] for given in labels]
+        own = {name: values[rows] for name, values in labels.items()}
         pairs.append((levels[a].item(), levels[b].item()))
-        if inner[0] is not None and not _meet(codes[rows], inner[0]):
+        cells = set(zip(own["blocks"].tolist(), codes[rows].tolist(), strict=True)) if "blocks" in own else set()
+        if cells and len({block for block, _ in cells}) == len(cells):
             warnings.warn(
                 f"groups {levels[a]!s} and {levels[b]!s} never meet in a block and cannot be compared: p = 1.",
                 DegenerateDataWarning,
@@ -95,18 +91,7 @@ def pairwise_tests(
             )
             found.append(PermutationTest(test, 0.0, 1.0, 0, True))
             continue
-        found.append(
-            run(
-                D[np.ix_(rows, rows)],
-                levels[codes[rows]],
-                "precomputed",
-                inner[0],
-                n_permutations,
-                rng,
-                units=inner[1],
-                **options,
-            )
-        )
+        found.append(run(D[np.ix_(rows, rows)], levels[codes[rows]], "precomputed", **own, **options))
     adjusted = holm([result.p_value for result in found])
     return PairwiseTests(tuple(pairs), tuple(found), tuple(adjusted.tolist()))
 
@@ -146,9 +131,3 @@ def holm(p_values: ArrayLike) -> FloatArray:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(raised, 1.0)
     return adjusted
-
-
-def _meet(codes: Any, blocks: Any) -> bool:
-    """Return whether some block holds both groups."""
-    shared = set(zip(codes.tolist(), blocks.tolist(), strict=True))
-    return len({block for _, block in shared}) < len(shared)

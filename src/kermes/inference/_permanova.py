@@ -1,19 +1,17 @@
-"""PERMANOVA, and the trend test: which share of the distances do factors or a number explain?"""
+"""Which share of the distances do factors (PERMANOVA) or a number (trend) explain, or groups of other distances?"""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from .._checks import choice, require_order
+from .._checks import choice, positive, real
+from .._scales import median_distance
 from .._typing import FloatArray
-from ..exceptions import DegenerateDataWarning, UnsuitableDataError
-from ._model import basis, gower, permutation_test
-from ._permutations import Permutations
-from ._result import PermutationTest, Term
-from ._study import Column, Study, as_columns, as_number, read_study
+from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ._permutations import DISTANCES, PermutationTest, Term, warn_alike
+from ._study import Column, Study, basis, gower, permutation_test, read_study
 
 
 def permanova(
@@ -100,11 +98,9 @@ def permanova(
     PERMANOVA: statistic(1, 14) = 77.26, R^2 = 0.847, p = 0.0002 (9999 random permutations)
     """
     choice(sums, "sums", ["marginal", "sequential"])
-    require_order(X, groups=groups, covariates=covariates, blocks=blocks, units=units)
-    study = read_study(
-        X, divergence, as_columns(groups, "groups"), covariates=covariates, blocks=blocks, units=units, engine=engine
-    )
-    return analysed("PERMANOVA", study, n_permutations, random_state, sums, keep_distribution)
+    options = {"covariates": covariates, "blocks": blocks, "units": units, "engine": engine}
+    study = read_study(X, divergence, "groups", groups, **options)
+    return _analysed("PERMANOVA", study, n_permutations, random_state, keep_distribution, sums)
 
 
 def trend(
@@ -128,10 +124,9 @@ def trend(
 
     Parameters
     ----------
-    X : Measures, or anything ``as_measures`` takes; ndarray of shape (n, n) if ``divergence`` is 'precomputed'
     values : array of shape (n,)
         The number of each measure.
-    divergence, blocks, n_permutations, random_state, units, covariates, keep_distribution, engine
+    X, divergence, blocks, n_permutations, random_state, units, covariates, keep_distribution, engine
         As in :func:`permanova`.
 
     Returns
@@ -149,8 +144,7 @@ def trend(
 
     References
     ----------
-    McArdle, B. H. and Anderson, M. J. (2001). Fitting multivariate models to community data: a comment on
-    distance-based redundancy analysis. Ecology 82.
+    McArdle, B. H. and Anderson, M. J. (2001), as in :func:`permanova`.
     Guillot, G. and Rousset, F. (2013). Dismantling the Mantel tests. Methods in Ecology and Evolution 4.
 
     Examples
@@ -163,26 +157,108 @@ def trend(
     >>> inference.trend(X, dose, divergences.Wasserstein(), random_state=0).p_value < 0.01
     True
     """
-    require_order(X, values=values, covariates=covariates, blocks=blocks, units=units)
-    study = read_study(
-        X,
-        divergence,
-        {"values": as_number(values, "values")},
-        covariates=covariates,
-        blocks=blocks,
-        units=units,
-        engine=engine,
-    )
-    return analysed("trend", study, n_permutations, random_state, "marginal", keep_distribution)
+    options = {"covariates": covariates, "blocks": blocks, "units": units, "engine": engine}
+    study = read_study(X, divergence, "values", values, numeric=True, **options)
+    return _analysed("trend", study, n_permutations, random_state, keep_distribution)
 
 
-def analysed(
+def k_sample(
+    X: Any,
+    groups: Any,
+    divergence: Any = None,
+    blocks: Any = None,
+    n_permutations: int = 9999,
+    random_state: Any = None,
+    *,
+    statistic: str = "energy",
+    exponent: float = 1.0,
+    length_scale: float | None = None,
+    units: Any = None,
+    keep_distribution: bool = False,
+    engine: Any = None,
+) -> PermutationTest:
+    r"""Test whether groups of measures come from one distribution over measures, by energy distances or MMD.
+
+    .. math:: T = \sum_{g < h} \frac{n_g n_h}{n} \mathcal E_{gh}, \qquad
+              \mathcal E_{gh} = 2 \overline{\delta_{gh}} - \overline{\delta_{gg}} - \overline{\delta_{hh}}
+
+    with means over all pairs of :math:`\delta = d^\alpha` ('energy'), or of :math:`\delta = 1 - \exp(-d^2 / 2 l^2)`
+    ('mmd': then :math:`\mathcal E_{gh}` is the squared maximum mean discrepancy of the groups).
+
+    Parameters
+    ----------
+    X, groups, divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
+        As in :func:`permanova`, with one factor.
+    statistic : 'energy' or 'mmd'
+    exponent : float
+        The exponent alpha in (0, 2] of the energy distance. With 2, the test is :func:`permanova`.
+    length_scale : float, optional
+        The length l of 'mmd': the median of the positive distances by default.
+
+    Returns
+    -------
+    PermutationTest
+        ``statistic`` is T with the blocks removed; ``effect_size`` is its share of the total dispersion.
+
+    Notes
+    -----
+    *Null hypothesis*: the measures of a block are exchangeable between the groups. Unlike PERMANOVA, which compares
+    centres, it finds differences of any kind in the long run, if :math:`d^\alpha` is of strictly negative type
+    (alpha < 2 for distances that embed in a Hilbert space, such as sliced Wasserstein and MMD), or the kernel of 'mmd'
+    is characteristic. For any distance its p-values are exact. *Assumptions*: independent measures (or units).
+    For two groups T is :math:`\frac{nm}{n + m}` times the energy distance; for more it is twice the between-sample
+    component of DISCO. *Cost*: as :func:`permanova`.
+
+    References
+    ----------
+    Székely, G. J. and Rizzo, M. L. (2004). Testing for equal distributions in high dimension. InterStat 5.
+    Rizzo, M. L. and Székely, G. J. (2010). DISCO analysis: a nonparametric extension of analysis of variance. Annals
+    of Applied Statistics 4.
+    Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A. (2012). A kernel two-sample test. Journal
+    of Machine Learning Research 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kermes import Measures, divergences, inference
+    >>> rng = np.random.default_rng(0)
+    >>> arm = np.repeat(["a", "b"], 10)
+    >>> X = Measures.from_samples([rng.normal(rng.choice([-2, 2]) * (a == "b"), 1, size=20) for a in arm])
+    >>> inference.k_sample(X, arm, divergences.Wasserstein(), random_state=0).p_value < 0.01
+    True
+    """
+    choice(statistic, "statistic", ["energy", "mmd"])
+    power = real(exponent, "exponent", low=0.0, high=2.0, open_low=True)
+    power = power if statistic == "energy" else 1.0
+    if statistic == "energy" and length_scale is not None:
+        raise InvalidParameterError("`length_scale` has no meaning for the energy statistic; choose statistic='mmd'.")
+
+    def one_minus_kernel(D: FloatArray) -> FloatArray:
+        scale = median_distance(D) if length_scale is None else positive(length_scale, "length_scale")
+        with np.errstate(over="ignore"):  # exp(-inf) = 0
+            return np.asarray(-np.expm1(-0.5 * (D / scale) ** 2))
+
+    options = {"blocks": blocks, "units": units, "engine": engine, "single": True, "power": power}
+    profile = one_minus_kernel if statistic == "mmd" else None
+    study = read_study(X, divergence, "groups", groups, profile=profile, **options)
+    with np.errstate(over="ignore", under="ignore"):
+        unit = float(np.float64(study.scale) ** power)
+    if not np.finfo(np.float64).tiny <= unit <= 1e300:
+        raise UnsuitableDataError(
+            f"distances of {study.scale:.3g} to the power {power:g} are no numbers. Divide all distances by one."
+        )
+    name = f"{'energy' if statistic == 'energy' else 'MMD'} test"
+    # With delta in place of squared distances, T is twice the sum of squares between groups.
+    return _analysed(name, study, n_permutations, random_state, keep_distribution, unit=2.0 * unit)
+
+
+def _analysed(
     name: str,
     study: Study,
     n_permutations: int,
     random_state: Any,
-    sums: str,
     keep: bool,
+    sums: str = "marginal",
     unit: float | None = None,
 ) -> PermutationTest:
     """Return the test of all factors together, and of each if there are several.
@@ -191,60 +267,35 @@ def analysed(
     """
     G = gower(study.squared)
     permutations = study.permutations(n_permutations, random_state)
-    fixed = _extend(study.fixed, study.covariates)
-    whole = permutation_test(G, fixed, _added(fixed, study.tested, len(G)), np.zeros((len(G), 0)), permutations)
-    warn_if_alike(name, whole.alike)
-    several = len(study.tested) > 1
-    terms = tuple(_term(G, fixed, study.tested, i, permutations, sums) for i in range(len(study.tested) * several))
+    fixed, tested, none = _joined(study.fixed, study.covariates), study.tested, np.zeros((len(G), 0))
+    whole = permutation_test(G, fixed, _added(fixed, tested), none, permutations)
+    if whole.alike:
+        warn_alike(name, DISTANCES, stacklevel=4)
+    terms = []
+    for i, column in enumerate(tested if len(tested) > 1 else ()):
+        before = _joined(fixed, tested[:i] + (tested[i + 1 :] if sums == "marginal" else ()))
+        own = _added(before, (column,))
+        after = none if sums == "marginal" else _basis_of(np.column_stack([before, own]), tested[i + 1 :])
+        found = permutation_test(G, before, own, after, permutations)
+        terms.append(Term(column.name, found.df[0], found.F, found.p_value, found.share, found.partial_share))
     statistic, distribution = whole.F, whole.distribution
     if unit is not None:
         statistic, distribution = unit * whole.sum_of_squares, unit * whole.sums
+    used, kept = (permutations.number, permutations.exhaustive), distribution if keep else None
     return PermutationTest(
-        name,
-        statistic,
-        whole.p_value,
-        permutations.number,
-        permutations.exhaustive,
-        whole.share,
-        whole.df,
-        terms,
-        distribution=distribution if keep else None,
+        name, statistic, whole.p_value, *used, whole.share, whole.df, tuple(terms), distribution=kept
     )
-
-
-def warn_if_alike(name: str, alike: bool) -> None:
-    """Warn if no permutation changes the statistic: the data say nothing."""
-    if alike:
-        warnings.warn(
-            f"{name}: every permutation gives the same statistic, so that p = 1. Are all distances equal, or equal "
-            "within blocks?",
-            DegenerateDataWarning,
-            stacklevel=4,
-        )
-
-
-def _term(
-    G: FloatArray, fixed: FloatArray, columns: tuple[Column, ...], i: int, permutations: Permutations, sums: str
-) -> Term:
-    """Test one factor beside the others, or after those before it."""
-    others = columns[:i] + (columns[i + 1 :] if sums == "marginal" else ())
-    before = _extend(fixed, others)
-    own = _added(before, columns[i : i + 1], len(G))
-    after = np.zeros((len(G), 0)) if sums == "marginal" else _basis_of(np.column_stack([before, own]), columns[i + 1 :])
-    found = permutation_test(G, before, own, after, permutations)
-    return Term(columns[i].name, found.df[0], found.F, found.p_value, found.share, found.partial_share)
 
 
 def _basis_of(given: FloatArray, columns: tuple[Column, ...]) -> FloatArray:
     return basis(np.column_stack([np.zeros((len(given), 0)), *(column.columns for column in columns)]), given)
 
 
-def _extend(given: FloatArray, columns: tuple[Column, ...]) -> FloatArray:
-    """Return the orthonormal basis of ``given`` and the columns."""
+def _joined(given: FloatArray, columns: tuple[Column, ...]) -> FloatArray:
     return np.column_stack([given, _basis_of(given, columns)])
 
 
-def _added(given: FloatArray, columns: tuple[Column, ...], n: int) -> FloatArray:
+def _added(given: FloatArray, columns: tuple[Column, ...]) -> FloatArray:
     """Return a basis of what the columns add; refuse columns that add nothing, or leave no residual."""
     own = _basis_of(given, columns)
     names = " and ".join(column.name for column in columns)
@@ -253,7 +304,7 @@ def _added(given: FloatArray, columns: tuple[Column, ...], n: int) -> FloatArray
             f"{names} is determined by the other factors, covariates or blocks, and cannot be told apart from them; "
             "leave one of them out. A factor that is constant within blocks needs `units` instead of `blocks`."
         )
-    if n - given.shape[1] - own.shape[1] < 1:
+    if len(given) - given.shape[1] - own.shape[1] < 1:
         raise UnsuitableDataError(
             f"the model with {names} has as many parameters as there are measures (or units); leave terms out."
         )

@@ -1,22 +1,32 @@
-"""Reading a study: distances or measures, the factors, blocks and units of its rows; every check is here."""
+r"""A study: its distances, factors, blocks and units as they are read and checked, and linear models of it.
+
+The Gower matrix :math:`G = -\frac12 C D^{(2)} C` (C centres) holds inner products of the centred principal coordinates
+of squared distances :math:`D^{(2)}`, whatever these are; an orthonormal basis Q of a subspace of :math:`\mathbb R^n`
+explains the sum of squares :math:`\operatorname{tr} Q^T G Q` (McArdle and Anderson 2001). A permutation of the rows of
+Q costs one matrix product, and many of them are done at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._checks import as_distances, as_labels, integer
+from .._checks import as_distances, as_labels, integer, require_order
 from .._estimator import default_divergence
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import pairwise
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
-from ._model import basis, indicators
-from ._permutations import Permutations, as_generator
+from ._permutations import TOLERANCE, Permutations, as_generator, p_value
+
+#: Part of the sum of squares below which there is none.
+ROUNDING = 1e-13
+#: Numbers in the permuted bases of a batch: 16 megabytes.
+BATCH = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,35 +75,46 @@ class Study:
 def read_study(
     X: Any,
     divergence: Any,
-    tested: Mapping[str, Column],
+    name: str,
+    tested: Any,
     *,
     covariates: Any = None,
     blocks: Any = None,
     units: Any = None,
     engine: Any = None,
+    numeric: bool = False,
+    single: bool = False,
+    profile: Callable[[FloatArray], FloatArray] | None = None,
     power: float = 2.0,
 ) -> Study:
-    """Return the study with distances to the ``power``, scaled so that they neither overflow nor underflow."""
+    """Return the study of what is ``tested``: factors, a ``single`` one at most, or a ``numeric`` column.
+
+    Its distances, or the ``profile`` of them, are scaled so that their ``power`` neither overflows nor underflows.
+    """
+    require_order(X, **{name: tested}, covariates=covariates, blocks=blocks, units=units)
+    columns = (as_number(tested, name),) if numeric else as_columns(tested, name)
+    if single and len(columns) != 1:
+        names = ", ".join(column.name for column in columns)
+        raise InvalidParameterError(f"`{name}` must be one factor; got {names}. Test one after the other.")
     D = distances_of(X, divergence, engine)
-    n = len(D)
-    for column in tested.values():
+    D, n = D if profile is None else profile(D), len(D)
+    for column in columns:
         if len(column.codes) != n:
             raise InvalidParameterError(
                 f"`{column.name}` must hold {n} values, one for each measure; got {len(column.codes)}."
             )
-    others = tuple(as_columns(covariates, "covariates", n, numbers=True).values())
-    repeated = {column.name for column in others} & set(tested)
+    others = as_columns(covariates, "covariates", n, numbers=True)
+    repeated = {column.name for column in others} & {column.name for column in columns}
     if repeated:
         raise InvalidParameterError(f"`covariates` names {repeated.pop()!r}, which is tested; leave it out of one.")
     codes = np.zeros(n, dtype=np.int64) if blocks is None else as_labels(blocks, "blocks", n)[1]
     scale = float(D.max()) or 1.0
     squared = (D / scale) ** power
-    columns = tuple(tested.values())
     if units is not None:
         unit, first = read_units(units, (*columns, *others, Column("blocks", codes, np.zeros((n, 0)))))
         squared = _centroids(squared, unit)
-        columns = tuple(column.of(first) for column in columns)
-        others, codes = tuple(column.of(first) for column in others), codes[first]
+        columns, others = (tuple(column.of(first) for column in given) for given in (columns, others))
+        codes = codes[first]
     for column in (*columns, *others):
         _require_sizes(column, "units" if units is not None else "measures")
     return Study(squared, scale, columns, others, codes)
@@ -104,7 +125,12 @@ def read_units(units: Any, columns: Sequence[Column]) -> tuple[IndexArray, Index
     keys, unit = as_labels(units, "units", len(columns[0].codes))
     first = np.unique(unit, return_index=True)[1]
     for column in columns:
-        _require_constant(column, unit, first, keys)
+        differing = np.flatnonzero(column.codes != column.codes[first][unit])
+        if len(differing):
+            raise UnsuitableDataError(
+                f"{column.name} must be the same for all measures of a unit; unit {keys[unit[differing[0]]]!s} has "
+                "several values. If it changes within donors (before and after), pass the donors as `blocks`."
+            )
     return unit, first
 
 
@@ -119,7 +145,8 @@ def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
             "`divergence` must be a divergence such as divergences.Wasserstein(p=2), None (sliced Wasserstein) or "
             f"'precomputed'; got {divergence!r}."
         )
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2 and len(X) > 1 and _looks_like_distances(X):
+    points = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2 and len(X) > 1
+    if points and not X.diagonal().any() and (X >= 0).all() and np.array_equal(X, X.T):
         raise InvalidParameterError(
             f"`X` looks like distances between {len(X)} measures (symmetric, 0 on the diagonal); pass "
             "divergence='precomputed', or Measures.from_samples(X[:, None]) if its rows are points."
@@ -127,38 +154,31 @@ def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
     return np.asarray(pairwise(as_measures(X, "X"), divergence=divergence or default_divergence(), engine=engine))
 
 
-def _looks_like_distances(X: AnyArray) -> bool:
-    """Whether an array that would be read as points is a matrix of distances, by all appearance."""
-    square = X.shape[0] == X.shape[1]
-    return square and not X.diagonal().any() and bool((X >= 0).all()) and np.array_equal(X, X.T)
-
-
-def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = False) -> dict[str, Column]:
+def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = False) -> tuple[Column, ...]:
     """Return the columns of a table (mapping of names to columns, or data frame), or one column called ``name``.
 
     Columns are labels of groups; with ``numbers``, those of a numeric type are numbers.
     """
     if values is None:
-        return {}
+        return ()
     if isinstance(values, (Divergence, Measures)):
         raise InvalidParameterError(
             f"`{name}` must hold a label for each measure; got {type(values).__name__}. The order of the arguments is "
             "measures, groups, divergence."
         )
+    table = {name: values}
     if isinstance(values, Mapping) or hasattr(values, "columns"):
-        names = list(values) if isinstance(values, Mapping) else list(values.columns)
-        if not names:
+        table = {key: values[key] for key in (values if isinstance(values, Mapping) else values.columns)}
+        if not table:
             raise InvalidParameterError(f"`{name}` must have a column; got none.")
-        return {str(key): _column(values[key], str(key), n, numbers) for key in names}
-    return {name: _column(values, name, n, numbers)}
-
-
-def _column(values: Any, name: str, n: int | None, numbers: bool) -> Column:
-    array = np.asarray(values)
-    if numbers and array.dtype.kind in "fiu":
-        return as_number(array, name, n)
-    levels, codes = as_labels(values, name, n)
-    return Column(name, codes, indicators(codes), levels)
+    columns = []
+    for key, given in table.items():
+        if numbers and np.asarray(given).dtype.kind in "fiu":
+            columns.append(as_number(given, str(key), n))
+        else:
+            levels, codes = as_labels(given, str(key), n)
+            columns.append(Column(str(key), codes, indicators(codes), levels))
+    return tuple(columns)
 
 
 def as_number(values: Any, name: str, n: int | None = None) -> Column:
@@ -180,16 +200,6 @@ def as_number(values: Any, name: str, n: int | None = None) -> Column:
         low, reach = x.min(), x.max() - x.min()
     scaled = (x - low) / reach if np.isfinite(reach) else x / np.abs(x).max()
     return Column(name, codes, (scaled - scaled.mean())[:, None])
-
-
-def _require_constant(column: Column, unit: IndexArray, first: IndexArray, keys: AnyArray) -> None:
-    """Refuse a column that changes within a unit."""
-    differing = np.flatnonzero(column.codes != column.codes[first][unit])
-    if len(differing):
-        raise UnsuitableDataError(
-            f"{column.name} must be the same for all measures of a unit; unit {keys[unit[differing[0]]]!s} has several "
-            "values. If it changes within donors (before and after), pass the donors as `blocks`."
-        )
 
 
 def _require_sizes(column: Column, what: str) -> None:
@@ -226,3 +236,106 @@ def _centroids(squared: FloatArray, unit: IndexArray) -> FloatArray:
     centred = means - 0.5 * (inner[:, None] + inner[None])
     np.fill_diagonal(centred, 0.0)
     return np.asarray(centred)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a permutation test of one subspace found; ``distribution`` are the permuted values of F."""
+
+    F: float
+    share: float  # of the total sum of squares
+    partial_share: float  # of what the other terms leave
+    sum_of_squares: float
+    df: tuple[int, int]
+    p_value: float
+    distribution: FloatArray
+    sums: FloatArray  # permuted sums of squares
+    alike: bool  # no permutation changes F
+
+
+def gower(squared: FloatArray) -> FloatArray:
+    """Return the doubly centred -squared / 2."""
+    G = -0.5 * squared
+    G -= G.mean(axis=0)
+    G -= G.mean(axis=1, keepdims=True)
+    return np.asarray(0.5 * (G + G.T))
+
+
+def indicators(codes: IndexArray) -> FloatArray:
+    """Return a column of 0 and 1 for each value, (n, values)."""
+    return np.asarray(codes[:, None] == np.unique(codes), dtype=np.float64)
+
+
+def basis(columns: FloatArray, given: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of what columns (n, k) add to the span of the orthonormal ``given`` (n, r)."""
+    rest = columns / np.maximum(np.linalg.norm(columns, axis=0), np.finfo(float).tiny)
+    for _ in range(2):  # twice is enough (Kahan)
+        rest = rest - given @ (given.T @ rest)
+    vectors, sizes, _ = np.linalg.svd(rest, full_matrices=False)
+    return np.asarray(vectors[:, sizes > 1e-8])
+
+
+def between(G: FloatArray, Q: FloatArray, rows: IndexArray | None = None) -> FloatArray:
+    """Return tr Q[rows_b]' G Q[rows_b] for each permutation b of ``rows`` (B, n); of Q itself by default, (1,)."""
+    permuted = Q.T[:, None] if rows is None else Q.T[:, rows]  # (r, B, n)
+    flat = permuted.reshape(-1, len(Q))
+    return np.asarray(np.einsum("ij,ij->i", flat @ G, flat).reshape(permuted.shape[:2]).sum(axis=0))
+
+
+def permutation_test(
+    G: FloatArray, before: FloatArray, tested: FloatArray, after: FloatArray, permutations: Permutations
+) -> Found:
+    r"""Test whether ``tested`` explains more than chance, given ``before``.
+
+    The residuals of ``before`` are permuted (Freedman and Lane 1983): with :math:`R = I - Q_0 Q_0^T`,
+
+    .. math:: F_\pi = \frac{\operatorname{tr} Q_\pi^T R G R Q_\pi / q}{SS_{res, \pi} / (n - q_0 - q - q_1)}
+
+    ``before`` (n, q_0), which holds the constant and the blocks, ``tested`` (n, q) and ``after`` (n, q_1) are together
+    an orthonormal basis of the whole model.
+    """
+    n, q = tested.shape
+    df = q, n - before.shape[1] - q - after.shape[1]
+    total, scale = float(np.trace(G)), float(np.abs(np.diagonal(G)).sum())
+    R = np.eye(n) - before @ before.T
+    reduced = R @ G @ R
+    left = float(np.trace(reduced))
+    if left <= ROUNDING * scale:  # all distances are 0, or 0 beside the other terms: nothing is left to explain
+        none = np.zeros(permutations.number)
+        return Found(0.0, 0.0, 0.0, 0.0, df, 1.0, none, none, True)
+    # What every permutation within blocks keeps in its span explains none of the residuals: the constant and blocks.
+    others = np.column_stack([_moved(before, permutations), after])
+    size = max(1, BATCH // (n * (q + others.shape[1])))
+    explained = between(reduced, tested)[0]
+    observed = _share(explained, between(reduced, others)[0], left)
+    found = [
+        np.stack([between(reduced, tested, rows), between(reduced, others, rows)])
+        for rows in permutations.batches(size)
+    ]
+    sums, rest = np.concatenate(found, axis=1)
+    shares = _share(sums, rest, left)
+    # The share rises with F and is bounded, so ties are judged on it; rounding is a part of the distances themselves.
+    tolerance = TOLERANCE * max(1.0, scale / left)
+    alike = bool((np.abs(shares - observed) <= tolerance).all())
+    p = p_value(float(observed), shares, tolerance)
+    values = ratio(np.append(shares, observed), df)
+    F, share = float(values[-1]), float(explained / total)
+    return Found(F, share, float(observed), float(explained), df, p, values[:-1], sums, alike)
+
+
+def _moved(before: FloatArray, permutations: Permutations) -> FloatArray:
+    """Return an orthonormal basis of what ``before`` holds beyond the means of blocks."""
+    blocks = basis(indicators(permutations.blocks), np.zeros((len(before), 0)))
+    return basis(before, blocks) if before.shape[1] > blocks.shape[1] else np.zeros((len(before), 0))
+
+
+def _share(explained: FloatArray, others: FloatArray, left: float) -> FloatArray:
+    """Return SS / (SS + SS_res); distances that are not Euclidean may take it out of [0, 1]."""
+    return np.asarray(explained / np.maximum(left - others, ROUNDING * left))
+
+
+def ratio(share: FloatArray, df: tuple[int, int]) -> FloatArray:
+    """Return F = (share / df_1) / ((1 - share) / df_2); inf where no residual is left."""
+    rest = np.where(1.0 - share > ROUNDING, 1.0 - share, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(share / df[0] / (rest / df[1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,12 +13,11 @@ from .._checks import guess, integer
 from .._scales import median_distance, unit_of
 from .._typing import FloatArray, IndexArray
 from ..divergences import MMD, Divergence, SlicedWasserstein
-from ..exceptions import DegenerateDataWarning, InvalidMeasureError, InvalidParameterError, UnsuitableDataError
+from ..exceptions import InvalidMeasureError, InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measure, Measures
-from ._model import BATCH, between, gower
-from ._permutations import TOLERANCE, Permutations, as_generator, p_value
-from ._result import PermutationTest
+from ._permutations import TOLERANCE, Permutations, PermutationTest, as_generator, p_value, warn_alike
+from ._study import BATCH, between, gower
 
 #: Atoms of the two clouds together, up to which the matrix of their distances or kernel values is made: 800 megabytes.
 MOST_ATOMS = 10_000
@@ -51,15 +49,11 @@ def two_sample(
         'energy' is :math:`(2 \overline{|x - y|} - \overline{|x - x'|} - \overline{|y - y'|})^{1/2}`. 'mmd' is the MMD
         of a Gaussian kernel whose width is the median distance between pooled atoms. On the line, SlicedWasserstein is
         the Wasserstein distance.
-    n_permutations : int
-        Random permutations. If there are no more distinct ones, all are used.
-    random_state : int, Generator or None
-        Seed of the permutations.
     counts : bool
         Whether weights are numbers of equal draws. Otherwise the atoms of a cloud must weigh the same: a draw has no
         weight, and grey values or shares do not say how many there were.
-    keep_distribution : bool
-        Keep the permuted statistics.
+    n_permutations, random_state, keep_distribution
+        As in :func:`permanova`.
 
     Returns
     -------
@@ -76,9 +70,7 @@ def two_sample(
 
     References
     ----------
-    Székely, G. J. and Rizzo, M. L. (2004). Testing for equal distributions in high dimension. InterStat 5.
-    Gretton, A., Borgwardt, K. M., Rasch, M. J., Schölkopf, B. and Smola, A. (2012). A kernel two-sample test. Journal
-    of Machine Learning Research 13.
+    Székely, G. J. and Rizzo, M. L. (2004), and Gretton, A. et al. (2012), as in :func:`k_sample`.
     Ramdas, A., García Trillos, N. and Cuturi, M. (2017). On Wasserstein two-sample testing and related families of
     nonparametric tests. Entropy 19.
 
@@ -105,11 +97,7 @@ def two_sample(
     found = np.concatenate([powers(rows) for rows in permutations.batches(max(1, BATCH // width))])
     tolerance = TOLERANCE * max(observed, scale)
     if (np.abs(found - observed) <= tolerance).all():
-        warnings.warn(
-            "two_sample: every permutation gives the same statistic, so that p = 1. Are all atoms equal?",
-            DegenerateDataWarning,
-            stacklevel=2,
-        )
+        warn_alike("two_sample", "Are all atoms equal?", stacklevel=3)
     return PermutationTest(
         f"{name} test of two clouds",
         length * float(max(observed, 0.0) ** (1 / power)),
@@ -173,18 +161,17 @@ def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, 
             f"the clouds have {len(pool)} atoms together; the test takes at most {MOST_ATOMS}. Draw from them "
             "(Measures.subsample), or choose divergences.SlicedWasserstein()."
         )
-    length = 1.0
+    name, length = "MMD", 1.0
     if isinstance(divergence, MMD):
-        name, G = "MMD", _centred(divergence.ground.table(pool))
+        table = -2.0 * divergence.ground.table(pool)  # of squared distances in its feature space, up to their means
     else:
         pool, unit = _in_units(pool)
-        distances = cdist(pool, pool)
-        if divergence == "energy":
-            # The energy distance is the squared distance of means in the Gower matrix of |x - y|, twice.
-            name, G, length = "energy", 2.0 * gower(distances), math.sqrt(unit)
-        else:
-            ground = Gaussian(sigma=median_distance(distances))
-            name, G = "MMD", _centred(ground.table(pool))
+        table = cdist(pool, pool)
+        if divergence == "mmd":
+            table = -2.0 * Gaussian(sigma=median_distance(table)).table(pool)
+        else:  # the energy distance is the squared distance of means in the Gower matrix of |x - y|, twice
+            name, table, length = "energy", 2.0 * table, math.sqrt(unit)
+    G = gower(table)
     contrast = np.full((len(pool), 1), -1.0 / (len(pool) - n))
     contrast[:n] = 1.0 / n
     scale = float(np.abs(np.diagonal(G)).mean()) / n
@@ -216,10 +203,3 @@ def _sliced(divergence: SlicedWasserstein, pool: FloatArray, n: int) -> tuple[st
         return out
 
     return "sliced Wasserstein", powers, power, 20 * len(pool), 1e-6, unit
-
-
-def _centred(K: FloatArray) -> FloatArray:
-    """Return kernel values with the mean embedding of all atoms as origin."""
-    K = K - K.mean(axis=0)
-    K -= K.mean(axis=1, keepdims=True)
-    return np.asarray(0.5 * (K + K.T))
