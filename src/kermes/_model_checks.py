@@ -80,7 +80,7 @@ def _fault(part: Any) -> str | None:
     from sklearn.svm._base import BaseLibSVM
 
     from .engine import Engine
-    from .features._quantile import _ProjectedQuantiles
+    from .features._transport import _ProjectedQuantiles
     from .measures import Measure, Measures
     from .measures._packed import Packed
 

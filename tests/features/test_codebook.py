@@ -54,7 +54,7 @@ def dense(Q):
 
 def test_it_is_the_definition(monkeypatch):
     monkeypatch.setattr(_quantize, "BLOCK", 7)
-    monkeypatch.setattr("kermes.features._codebook.BATCH", 100)
+    monkeypatch.setattr("kermes.features._summaries.BATCH", 100)
     codebook = Codebook(12, random_state=0).fit(CLOUDS)
     histograms, q1, q2 = plain_transform(codebook, CLOUDS)
     Q = codebook.transform(CLOUDS)
@@ -136,14 +136,14 @@ def test_sums_over_a_sample_are_unbiased():
 
 def test_streams_learn_as_well_as_everything_at_once(monkeypatch):
     monkeypatch.setattr(_quantize, "POINTS_PER_ATOM", 20)
-    monkeypatch.setattr("kermes.features._codebook.POINTS_PER_ATOM", 20)
+    monkeypatch.setattr("kermes.features._summaries.POINTS_PER_ATOM", 20)
     X = Measures.from_samples([RANDOM.normal(i, 1.0, (200, 2)) for i in range(12)])  # a stream that moves on
     stream = Codebook(16, random_state=0)
     for i in range(0, 12, 2):
         stream.partial_fit(X[i : i + 2])
     assert_array_equal(stream.atoms_, Codebook(16, random_state=0).fit(X).atoms_)
     whole = Codebook(16, random_state=0)
-    monkeypatch.setattr("kermes.features._codebook.POINTS_PER_ATOM", 1000)
+    monkeypatch.setattr("kermes.features._summaries.POINTS_PER_ATOM", 1000)
     best = whole.fit(X).errors(X).mean()
     assert best <= stream.errors(X).mean() < 1.15 * best
     again = pickle.loads(pickle.dumps(stream))

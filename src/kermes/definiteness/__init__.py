@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from .._names import public_dir
 from ._length_scale import Curve, psd_curve, psd_length_scale
-from ._repair import SpectrumRepair, repair
-from ._spectrum import Spectrum, spectrum
+from ._spectrum import Spectrum, SpectrumRepair, repair, spectrum
 
 __all__ = ["Curve", "Spectrum", "SpectrumRepair", "psd_curve", "psd_length_scale", "repair", "spectrum"]
 __dir__ = public_dir(__all__)

@@ -1,22 +1,18 @@
 """Maps from measures to vectors, whose inner products or distances stand for kernels or distances of measures.
 
-``_kernel`` Wasserstein features of any kernel · ``_mixture`` semigroup mixtures · ``_quantile`` W_2 on the line and
-sliced · ``_fourier`` MMD · ``_linear_transport`` W_2 by plans from a reference; the last three are linear in the
-number of measures, and ``_base`` has what they share: fits on streams, maps in batches · ``_codebook`` histograms over
-atoms that all measures share · ``_summaries`` the baselines: moments, shares of clusters. Imports ``_estimator``,
-``kernels`` and everything below. Start reading at ``_quantile``.
+``_kernel`` Wasserstein features of any kernel, semigroup mixtures, random Fourier features of MMD · ``_transport`` W_2
+on the line, sliced, and by plans from a reference · ``_summaries`` histograms over atoms that all measures share, and
+the baselines: moments, shares of clusters. ``_base`` has what maps that are linear in the number of measures share:
+fits on streams, maps in batches. Imports ``_estimator``, ``kernels`` and everything below. Start reading at
+``_transport``.
 """
 
 from __future__ import annotations
 
 from .._names import public_dir
-from ._codebook import Codebook
-from ._fourier import RandomFourierFeatures
-from ._kernel import KernelFeatures
-from ._linear_transport import LinearTransportFeatures
-from ._mixture import MixtureFeatures
-from ._quantile import QuantileFeatures, SlicedFeatures
-from ._summaries import ClusterShares, MomentFeatures
+from ._kernel import KernelFeatures, MixtureFeatures, RandomFourierFeatures
+from ._summaries import ClusterShares, Codebook, MomentFeatures
+from ._transport import LinearTransportFeatures, QuantileFeatures, SlicedFeatures
 
 __all__ = [
     "ClusterShares",

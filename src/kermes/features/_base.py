@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice
 from .._estimator import MeasureEstimator
-from .._typing import AnyArray, FloatArray, IndexArray
+from .._typing import AnyArray, FloatArray
 from ..divergences._base import batches
 from ..exceptions import NumericalError
 from ..measures import Measures
@@ -40,7 +40,12 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         for rows in batches(self._numbers(measures), self._batch):
             with np.errstate(over="ignore", invalid="ignore"):
                 features[rows] = self._map(measures[rows])
-            _refuse_overflow(features[rows], rows)
+            bad = np.flatnonzero(~np.isfinite(features[rows]).all(axis=1))
+            if len(bad):
+                raise NumericalError(
+                    f"the features of measure {rows[bad[0]]} are not finite; its points are too large. Scale all "
+                    "points down."
+                )
         return features
 
     def _fit(self, X: Any, first: bool) -> Any:
@@ -64,11 +69,3 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
     @abstractmethod
     def _numbers(self, X: Measures) -> FloatArray:
         """Return how many numbers are needed to map each measure."""
-
-
-def _refuse_overflow(features: AnyArray, rows: IndexArray) -> None:
-    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(bad):
-        raise NumericalError(
-            f"the features of measure {rows[bad[0]]} are not finite; its points are too large. Scale all points down."
-        )
