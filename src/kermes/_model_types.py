@@ -40,8 +40,8 @@ PARTS = {
     "kermes.definiteness.Spectrum": "kermes.definiteness",
     "kermes.divergences.Family": "kermes.divergences",
     "kermes.estimators.Moments": "kermes.estimators._streaming",
-    "kermes.estimators.Rule": "kermes.estimators._bounds",
-    "kermes.estimators.TransportBounds": "kermes.estimators._bounds",
+    "kermes.estimators.Rule": "kermes.estimators._neighbors",
+    "kermes.estimators.TransportBounds": "kermes.estimators._neighbors",
     "kermes.estimators._Map": "kermes.estimators._lssvm_cv",
     "kermes.estimators.careful_l_bfgs": "kermes.estimators._measure_gp",  # an optimiser: a function of numbers
     "kermes.kernels.Bumps": "kermes.kernels",

@@ -5,7 +5,7 @@ import pytest
 from tests.oracles import transport
 
 from kermes import Engine, Measures, datasets, divergences, ground, pairwise
-from kermes.estimators._bounds import _frames, bounds_of
+from kermes.estimators._neighbors import _frames, bounds_of
 
 FRESH = Engine(memo=False)
 

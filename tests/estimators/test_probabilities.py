@@ -9,7 +9,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 import kermes
 from kermes import LSSVMClassifier, LSSVMRegressor, Measures, divergences, kernels
-from kermes.estimators._sigmoids import fit_sigmoids, probabilities
+from kermes.estimators._multiclass import fit_sigmoids, probabilities
 from kermes.exceptions import UnsuitableDataError
 
 KERNEL = kernels.Exponential(divergences.SlicedWasserstein(n_slices=5), 2.0)

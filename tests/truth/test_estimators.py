@@ -22,7 +22,7 @@ from kermes import (
     kernels,
     pairwise,
 )
-from kermes.estimators._bounds import bounds_of
+from kermes.estimators._neighbors import bounds_of
 
 SLICED = divergences.SlicedWasserstein(n_slices=5)
 

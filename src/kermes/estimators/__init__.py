@@ -2,11 +2,11 @@
 
 ``_map_points`` scikit-learn's transformers on points · ``_matrices`` distances and kernel values as pipeline steps ·
 ``_lssvm`` least-squares support vector machines · ``_lssvm_cv`` their selection · ``_streaming`` the same on streams ·
-``_neighbors`` nearest neighbours, with bounds of ``_bounds`` · ``_measure_gp`` Gaussian process regression ·
+``_neighbors`` nearest neighbours · ``_measure_gp`` Gaussian process regression ·
 ``_equivalent_gp`` the same on weight vectors · ``_conformal`` intervals and sets of stated coverage. Behind them:
-``_multiclass`` turns classes into binary problems and back, ``_sigmoids`` outputs into probabilities, ``_solve`` the
-linear algebra, ``_expected_failures`` the checks of scikit-learn that do not pass. Imports ``features``,
-``definiteness`` and everything below. Start reading at ``_lssvm``.
+``_multiclass`` turns classes into binary problems and outputs into classes and probabilities, ``_solve`` the linear
+algebra, ``_expected_failures`` the checks of scikit-learn that do not pass. Imports ``features``, ``definiteness`` and
+everything below. Start reading at ``_lssvm``.
 """
 
 from __future__ import annotations

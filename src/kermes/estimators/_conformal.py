@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._checks import integer, real, require_order
 from .._typing import AnyArray, FloatArray
 from ..exceptions import UnsuitableDataError
-from ._multiclass import code_words
-from ._sigmoids import fit_sigmoids, probabilities
+from ._multiclass import code_words, fit_sigmoids, probabilities
 
 
 @dataclass(eq=False, repr=False)
@@ -28,26 +27,27 @@ class _Conformal(MetaEstimatorMixin, BaseEstimator):
     cv: int = 5
     random_state: int | None = 0
 
-    def _fit_folds(self, X: Any, y: AnyArray, folds: Any, outputs: Callable[[Any, Any], FloatArray]) -> FloatArray:
-        """Fit all models; return what the model that did not see a sample says of it."""
+    def _fit_folds(
+        self, X: Any, y: AnyArray, splitter: Any, most: int, what: str, outputs: Callable[[Any, Any], FloatArray]
+    ) -> FloatArray:
+        """Fit all models, with ``most`` folds at most; return what the model that did not see a sample says of it."""
+        check_consistent_length(X, y)
+        n_folds = min(integer(self.cv, "cv", low=2), most)
+        if n_folds < 2:
+            raise UnsuitableDataError(f"cross-validation needs at least two samples{what}; got {most} sample.")
         (X,) = indexable(X)
         self.estimator_ = clone(self.estimator).fit(X, y)
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
         self.folds_, self.fold_ = [], np.empty(len(y), dtype=np.int64)
         found: dict[int, FloatArray] = {}
+        folds = splitter(n_folds, shuffle=True, random_state=self.random_state)
         for number, (train, test) in enumerate(folds.split(np.zeros(len(y)), y)):
             model = clone(self.estimator).fit(_safe_indexing(X, train), y[train])
             self.folds_.append(model)
             self.fold_[test] = number
             found.update(zip(test.tolist(), outputs(model, _safe_indexing(X, test)), strict=True))
         return np.stack([found[i] for i in range(len(y))])
-
-    def _number_of_folds(self, most: int, what: str) -> int:
-        n = min(integer(self.cv, "cv", low=2), most)
-        if n < 2:
-            raise UnsuitableDataError(f"cross-validation needs at least two samples{what}; got {most} sample.")
-        return n
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predictions of the estimator fitted to all samples."""
@@ -107,10 +107,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         """Fit the estimator to all samples and to all but each fold."""
         require_order(X, y=y)
         y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        check_consistent_length(X, y)
-        folds = KFold(self._number_of_folds(len(y), ""), shuffle=True, random_state=self.random_state)
-        outputs = self._fit_folds(X, y, folds, lambda model, Z: np.asarray(model.predict(Z), dtype=np.float64))
-        self.residuals_ = np.abs(y - outputs)
+        self.residuals_ = np.abs(y - self._fit_folds(X, y, KFold, len(y), "", _predictions))
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
@@ -120,8 +117,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         """
         check_is_fitted(self)
         alpha = 1.0 - real(coverage, "coverage", low=0.0, high=1.0, open_low=True)
-        centres = np.stack([np.asarray(model.predict(X), dtype=np.float64) for model in self.folds_], axis=1)
-        centres = centres[:, self.fold_]
+        centres = np.stack([_predictions(model, X) for model in self.folds_], axis=1)[:, self.fold_]
         n = len(self.residuals_)
         low, high = _rank(alpha * (n + 1), np.floor), _rank((1.0 - alpha) * (n + 1), np.ceil)
         below, above = np.sort(centres - self.residuals_, axis=1), np.sort(centres + self.residuals_, axis=1)
@@ -141,18 +137,14 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
     ----------
     estimator : classifier
         Any with ``decision_function`` or ``predict_proba``, on whatever it takes.
-    cv : int
-        Number of shuffled folds, stratified by class; fewer if a class has fewer samples.
-    random_state : int, optional
-        Seed of the folds.
+    cv, random_state
+        As in :class:`ConformalRegressor`; folds are stratified by class, and fewer if a class has fewer samples.
 
     Attributes
     ----------
     classes_ : ndarray
-    estimator_ : classifier
-        Fitted to all samples; ``predict`` is its own.
-    folds_ : list of classifiers
-        Each fitted without one fold.
+    estimator_, folds_
+        As in :class:`ConformalRegressor`.
     scores_ : ndarray of shape (n,)
         Of the true labels.
     sigmoids_ : ndarray
@@ -186,11 +178,9 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
         y = np.asarray(column_or_1d(y, warn=True))
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        check_consistent_length(X, y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        n_folds = self._number_of_folds(int(np.bincount(labels).min()), " of each class")
-        folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
-        values = self._fit_folds(X, y, folds, _decisions)
+        fewest = int(np.bincount(labels).min())
+        values = self._fit_folds(X, y, StratifiedKFold, fewest, " of each class", _decisions)
         self.scores_ = _scores(values)[np.arange(len(y)), labels]
         codes = code_words(len(self.classes_), "ovr")
         outputs = values[:, 1:] if len(codes) == 2 else values
@@ -212,6 +202,10 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
             known = np.sort(self.scores_[self.fold_ == number])
             exceeded = exceeded + np.searchsorted(known, _scores(_decisions(model, X)), side="left")
         return np.asarray(exceeded < level)
+
+
+def _predictions(model: Any, X: Any) -> FloatArray:
+    return np.asarray(model.predict(X), dtype=np.float64)
 
 
 def _decisions(model: Any, X: Any) -> FloatArray:

@@ -180,13 +180,13 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         X, Y = as_measures([mu], "mu"), as_measures([nu], "nu")
         for Z, name in ((X, "mu"), (Y, "nu")):
             self._remember_dim(Z, reset=False, name=name)
-        vectors = WeightVectors(common_support(X, Y).points if self.isotropic_ else self.points_)
+        points = common_support(X, Y).points if self.isotropic_ else self.points_
         W = Wasserstein(p=2, cost=self.cost)
         leaving = (W.plan(mu, nu) * W.plan_costs(mu, nu)).sum(axis=1)
-        S: FloatArray = np.zeros(len(vectors.points))
-        np.add.at(S, vectors.ids(X, "mu"), leaving)
-        a, b = vectors.rows(X, "mu")[0], vectors.rows(Y, "nu")[0]
-        return RhoField(vectors.points, inverse_squared_rho(a, b, S, self.length_scale_, free), S)
+        S: FloatArray = np.zeros(len(points))
+        np.add.at(S, atom_ids(points, X, "mu"), leaving)
+        a, b = weight_vectors(points, X, "mu")[0], weight_vectors(points, Y, "nu")[0]
+        return RhoField(points, inverse_squared_rho(a, b, S, self.length_scale_, free), S)
 
     def _prior(self, measures: Measures) -> Any:
         """Return the kernel to start from: the median distance as length scale, and bounds around it."""
@@ -205,7 +205,7 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         """Return what the process takes of X: measures for one length scale, weight vectors for several."""
         check_is_fitted(self, "gp_")
         measures = self._read_measures(X, reset=False)
-        return measures if self.isotropic_ else WeightVectors(self.points_).rows(measures)
+        return measures if self.isotropic_ else weight_vectors(self.points_, measures)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,31 +214,26 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         return tags
 
 
-class WeightVectors:
-    """Numbers the atoms of measures in a fixed set of points (m, d), in its order."""
+def atom_ids(points: FloatArray, X: Measures, name: str = "X") -> IndexArray:
+    """Return the number of each atom of X among the points (m, d); refuse atoms elsewhere."""
+    known = len(points)
+    distinct, inverse = np.unique(np.concatenate([points, X.points]), axis=0, return_inverse=True)
+    place = np.full(len(distinct), -1, dtype=np.int64)
+    place[inverse.ravel()[:known]] = np.arange(known)
+    ids = place[inverse.ravel()[known:]]
+    strange = np.flatnonzero(ids < 0)
+    if len(strange):
+        atom = strange[0]
+        raise UnsuitableDataError(
+            f"`{name}[{ragged.owners(X.offsets)[atom]}]` has an atom at {X.points[atom]}, which is not among the "
+            f"{known} points that have a length scale of their own. Use isotropic=True, or measures on the support "
+            "of the training measures."
+        )
+    return np.asarray(ids)
 
-    def __init__(self, points: FloatArray) -> None:
-        self.points = points
 
-    def ids(self, X: Measures, name: str = "X") -> IndexArray:
-        """Return the number of the point of each atom of X; refuse atoms elsewhere."""
-        known = len(self.points)
-        distinct, inverse = np.unique(np.concatenate([self.points, X.points]), axis=0, return_inverse=True)
-        place = np.full(len(distinct), -1, dtype=np.int64)
-        place[inverse.ravel()[:known]] = np.arange(known)
-        ids = place[inverse.ravel()[known:]]
-        strange = np.flatnonzero(ids < 0)
-        if len(strange):
-            atom = strange[0]
-            raise UnsuitableDataError(
-                f"`{name}[{ragged.owners(X.offsets)[atom]}]` has an atom at {X.points[atom]}, which is not among the "
-                f"{known} points that have a length scale of their own. Use isotropic=True, or measures on the support "
-                "of the training measures."
-            )
-        return np.asarray(ids)
-
-    def rows(self, X: Measures, name: str = "X") -> FloatArray:
-        """Return the weights of each measure, (len(X), m); they add up to 1."""
-        rows = np.zeros((len(X), len(self.points)))
-        np.add.at(rows, (ragged.owners(X.offsets), self.ids(X, name)), X.probabilities)
-        return rows
+def weight_vectors(points: FloatArray, X: Measures, name: str = "X") -> FloatArray:
+    """Return the weights of each measure at the points, (len(X), m); they add up to 1."""
+    rows = np.zeros((len(X), len(points)))
+    np.add.at(rows, (ragged.owners(X.offsets), atom_ids(points, X, name)), X.probabilities)
+    return rows

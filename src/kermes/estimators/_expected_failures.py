@@ -39,11 +39,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     >>> expected_failed_checks(LSSVMClassifier())
     {}
     """
-    return next(
-        (
-            failures
-            for (name, parameters), failures in EXPECTED_FAILURES.items()
-            if type(estimator).__name__ == name and parameters in repr(estimator)
-        ),
-        {},
-    )
+    for (name, parameters), failures in EXPECTED_FAILURES.items():
+        if type(estimator).__name__ == name and parameters in repr(estimator):
+            return failures
+    return {}

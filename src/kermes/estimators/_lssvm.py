@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from . import _solve
-from ._multiclass import CodedClassifier
-from ._sigmoids import fit_sigmoids, probabilities
+from ._multiclass import CodedClassifier, fit_sigmoids, probabilities
 
 
 @dataclass(eq=False, repr=False)
@@ -100,16 +98,18 @@ class _LSSVM(KernelEstimator):
             )
         if len(self.support_) < 2:
             raise UnsuitableDataError("leave-one-out needs at least two training samples; got one.")
-        return self._left_out(_solve.dual_leave_one_out, self._gram_fit())
+        return self._left_out()
 
-    def _left_out(self, method: Callable[..., FloatArray], matrix: FloatArray) -> FloatArray:
-        """Return the outputs of machines trained without each sample, from the Gram matrix or features (primal).
+    def _left_out(self) -> FloatArray:
+        """Return these outputs for both solvers; primal machines keep the map to features of all samples.
 
-        The map to features is taken as it is. Machines that a sample takes no part in give it their output.
+        Machines that a sample takes no part in give it their output.
         """
+        dual = self.solver == "dual"
+        method = _solve.dual_leave_one_out if dual else _solve.primal_leave_one_out
+        matrix = self._gram_fit() if dual else self.features_.transform(self.X_fit_)
         if self._shared:
             return method(matrix, self._targets, self._ridge)
-        dual = self.solver == "dual"
         outputs: FloatArray = matrix @ (self.dual_coef_ if dual else self.coef_) + self.intercept_
         for p, target in enumerate(self._targets.T):
             rows = np.flatnonzero(target)
@@ -234,28 +234,18 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         self._fit_machines(samples, self.codes_[labels], weights, shared=bool(self.codes_.all()))
         self._labels = labels[self.support_]
         if self.probability:
-            self._fit_sigmoids()
+            if np.bincount(self._labels, minlength=len(self.classes_)).min() < 2:
+                raise UnsuitableDataError(
+                    "probability=True needs two samples of each class at least: sigmoids are fitted to samples left "
+                    "out."
+                )
+            self.sigmoids_ = fit_sigmoids(self._left_out(), self._targets, 1.0 / self._ridge)
         return self
-
-    def _fit_sigmoids(self) -> None:
-        if np.bincount(self._labels, minlength=len(self.classes_)).min() < 2:
-            raise UnsuitableDataError(
-                "probability=True needs two samples of each class at least: sigmoids are fitted to samples left out."
-            )
-        if self.solver == "dual":
-            outputs = self._leave_one_out()
-        else:
-            outputs = self._left_out(_solve.primal_leave_one_out, self.features_.transform(self.X_fit_))
-        self.sigmoids_ = fit_sigmoids(outputs, self._targets, 1.0 / self._ridge)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of ``classes_``, (len(X), n_classes); with ``probability=True`` only."""
         return probabilities(self.binary_decisions(X), self.sigmoids_, self.codes_)
-
-    def binary_decisions(self, X: Any) -> FloatArray:
-        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
-        return self._outputs(X)
 
     def loo_decision_function(self) -> FloatArray:
         """Return ``decision_function`` at each training sample of the machines trained without it (dual).

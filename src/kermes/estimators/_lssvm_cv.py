@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -40,14 +40,8 @@ class _Map:
         return K if self.components is None else K @ self.components.T
 
 
-@dataclass(frozen=True)
-class _Split:
-    """Training and validation samples; without the latter, leave-one-out on the former."""
-
-    X: Measures
-    labels: IndexArray
-    X_val: Measures | None = None
-    labels_val: IndexArray | None = None
+#: Training samples with their labels, and validation samples with theirs; without these, leave-one-out on the former.
+_Split: TypeAlias = tuple[Measures, IndexArray] | tuple[Measures, IndexArray, Measures, IndexArray]
 
 
 @dataclass(eq=False, repr=False)
@@ -70,9 +64,8 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    codes_ : ndarray of shape (n_classes, n_problems)
-        Target of each class in each binary problem: -1, 1, or 0 if it takes no part.
+    classes_, codes_, intercept_
+        As in :class:`LSSVMClassifier`.
     length_scale_, gamma_ : ndarray of shape (n_problems,)
         What was chosen for each problem.
     errors_ : ndarray of shape (n_problems, n_length_scales, n_gammas)
@@ -81,7 +74,6 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         Mean squared residual in validation; it decides between equal errors, then the earlier grid point does.
     length_scales_, gammas_ : ndarray
         The grids.
-    intercept_ : ndarray of shape (n_problems,)
 
     Notes
     -----
@@ -129,8 +121,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         self._refit(samples, self.codes_[labels])
         return self
 
-    def binary_decisions(self, X: Any) -> FloatArray:
-        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
+    def _outputs(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         samples = self._read_measures(X, reset=False)
         outputs = np.empty((len(samples), len(self.intercept_)))
@@ -174,9 +165,9 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             raise InvalidParameterError("`cv` must be None when a validation set is given; it would not be used.")
         if X_val is not None:
             validation = self._read_measures(X_val, reset=False, name="X_val")
-            return [_Split(X, labels, validation, self._validation_labels(validation, y_val))]
+            return [(X, labels, validation, self._validation_labels(validation, y_val))]
         if self.cv is None:
-            return [_Split(X, labels)]
+            return [(X, labels)]
         folds = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
         for rows in [train for train, _ in folds] + [np.concatenate([test for _, test in folds])]:
             absent = np.setdiff1d(np.arange(len(self.classes_)), labels[rows])
@@ -185,7 +176,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
                     f"the folds of `cv` leave class {self.classes_[absent[0]]!r} out of a training set, or out of all "
                     "test sets. Use stratified folds, fewer of them, or cv=None for leave-one-out."
                 )
-        return [_Split(X[train], labels[train], X[test], labels[test]) for train, test in folds]
+        return [(X[train], labels[train], X[test], labels[test]) for train, test in folds]
 
     def _validation_labels(self, X_val: Measures, y_val: Any) -> IndexArray:
         y_val = column_or_1d(y_val, warn=True)
@@ -206,10 +197,9 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         shape = (self.codes_.shape[1], len(self.length_scales_), len(self.gammas_))
         wrong, squares, counts = np.zeros(shape), np.zeros(shape), np.zeros((shape[0], 1, 1))
         for split in splits:
-            taking_part = self.codes_[split.labels if split.labels_val is None else split.labels_val] != 0
-            counts[:, 0, 0] += taking_part.sum(axis=0)
+            counts[:, 0, 0] += (self.codes_[split[-1]] != 0).sum(axis=0)  # who takes part, of those judged
             for k, scale in enumerate(self.length_scales_):
-                for p, (misses, loss) in enumerate(self._validate(split, scale)):
+                for p, (misses, loss) in enumerate(self._validate(scale, *split)):
                     wrong[p, k] += misses
                     squares[p, k] += loss
         # A singular system has no finite outputs: its loss excludes it.
@@ -222,12 +212,14 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         scales, gammas = np.unravel_index(best, shape[1:])
         self.length_scale_, self.gamma_ = self.length_scales_[scales], self.gammas_[gammas]
 
-    def _validate(self, split: _Split, length_scale: float) -> list[tuple[IndexArray, FloatArray]]:
+    def _validate(
+        self, length_scale: float, X: Measures, labels: IndexArray, X_val: Any = None, labels_val: Any = None
+    ) -> list[tuple[IndexArray, FloatArray]]:
         """Return the number of wrong signs and the summed squared residuals of each problem, for every gamma."""
-        view = self._view(split.X, length_scale)
-        matrix = view(None if self.solver == "dual" else split.X)
-        validation = None if split.X_val is None else view(split.X_val)
-        targets = self.codes_[split.labels]
+        view = self._view(X, length_scale)
+        matrix = view(None if self.solver == "dual" else X)
+        validation = None if X_val is None else view(X_val)
+        targets = self.codes_[labels]
         dual = self.solver == "dual"
 
         def factorise(rows: IndexArray) -> _solve.DualFactor | _solve.PrimalFactor:
@@ -244,7 +236,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             if validation is None:
                 found[p] = _misfit(path.leave_one_out(), targets[rows, p])
                 return
-            expected = self.codes_[split.labels_val, p]
+            expected = self.codes_[labels_val, p]
             judged = np.flatnonzero(expected)
             seen = validation[np.ix_(judged, rows)] if dual else validation[judged]
             found[p] = _misfit(path.outputs(seen), expected[judged])

@@ -15,8 +15,6 @@ from .._estimator import MeasureEstimator
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 
-WEIGHTINGS = ("auto", "mass", "measure", "atom")
-
 
 @dataclass(eq=False, repr=False)
 class MapPoints(TransformerMixin, MeasureEstimator):
@@ -75,13 +73,24 @@ class MapPoints(TransformerMixin, MeasureEstimator):
         y : array of shape (n,), optional
             Targets of the measures, for supervised transformers.
         """
-        weighted = self._takes_weights()
+        weighting = choice(self.weighting, "weighting", ["auto", "mass", "measure", "atom"])
+        if not (hasattr(self.transformer, "fit") and hasattr(self.transformer, "transform")):
+            raise InvalidParameterError(
+                f"`transformer` must be a scikit-learn transformer such as StandardScaler(); got {self.transformer!r}. "
+                "For a plain function use FunctionTransformer(function)."
+            )
+        able = has_fit_parameter(self.transformer, "sample_weight")
+        if weighting in ("mass", "measure") and not able:
+            raise InvalidParameterError(
+                f"`weighting` must be 'auto' or 'atom' for {type(self.transformer).__name__}, whose fit takes no "
+                f"sample_weight; got {weighting!r}."
+            )
         measures = self._read_measures(X, reset=True)
-        weights = measures.probabilities if self.weighting == "measure" else measures.weights
+        weights = measures.probabilities if weighting == "measure" else measures.weights
         # The heaviest atom has a mass near 1: scikit-learn takes sums of weights for numbers of samples, and from 1e15
         # on every coordinate for constant. A power of two rounds nothing.
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
-        options = {"sample_weight": weights} if weighted else {}
+        options = {"sample_weight": weights} if able and weighting != "atom" else {}
         if y is not None:
             require_order(X, y=y)
             check_consistent_length(measures, y)
@@ -100,19 +109,3 @@ class MapPoints(TransformerMixin, MeasureEstimator):
     def set_output(self, *, transform: str | None = None) -> MapPoints:
         """Do nothing: the output is always measures."""
         return self
-
-    def _takes_weights(self) -> bool:
-        """Whether weights are passed to the transformer; refuse what cannot be done."""
-        weighting = choice(self.weighting, "weighting", WEIGHTINGS)
-        if not (hasattr(self.transformer, "fit") and hasattr(self.transformer, "transform")):
-            raise InvalidParameterError(
-                f"`transformer` must be a scikit-learn transformer such as StandardScaler(); got {self.transformer!r}. "
-                "For a plain function use FunctionTransformer(function)."
-            )
-        able = has_fit_parameter(self.transformer, "sample_weight")
-        if weighting in ("mass", "measure") and not able:
-            raise InvalidParameterError(
-                f"`weighting` must be 'auto' or 'atom' for {type(self.transformer).__name__}, whose fit takes no "
-                f"sample_weight; got {weighting!r}."
-            )
-        return able and weighting != "atom"

@@ -24,7 +24,6 @@ from ..engine import Engine, pairwise
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 
-CHECKS = ("warn", "raise", "ignore")
 #: Profiles by name: functions of (d / l)^h.
 PROFILES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "exponential": profiles.exponential,
@@ -32,8 +31,18 @@ PROFILES: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
+class ToTrainingSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """A transformer with a column for each training sample."""
+
+    X_fit_: Any
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.X_fit_)
+
+
 @dataclass(eq=False, repr=False)
-class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
+class DistanceMatrix(ToTrainingSamples, MeasureEstimator):
     r"""Distances to the training measures.
 
     ``fit_transform(X)`` is the square matrix :math:`d(\mu_i, \mu_j)` of the training measures, ``transform(X)`` has a
@@ -97,13 +106,9 @@ class DistanceMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureE
             measures, self.X_fit_, divergence=self.divergence_, engine=self.engine, squared=bool(self.squared)
         )
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.X_fit_)
-
 
 @dataclass(eq=False, repr=False)
-class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelMatrix(ToTrainingSamples, KernelEstimator):
     r"""Kernel values against the training measures.
 
     ``fit_transform(X)`` is the Gram matrix :math:`k(\mu_i, \mu_j)`, ``transform(X)`` has a row for each new measure and
@@ -127,8 +132,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
 
     Notes
     -----
-    *Cost*: the kernel values; the check one Cholesky factorisation, nothing if the kernel is proved to be positive
-    definite.
+    *Cost*: the kernel values; the check one Cholesky factorisation, none if the kernel is proved positive definite.
 
     Examples
     --------
@@ -157,7 +161,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
 
     def _fit(self, X: Any) -> FloatArray | None:
         """Fit; return the Gram matrix if it was looked at."""
-        choice(self.check, "check", CHECKS)
+        choice(self.check, "check", ["warn", "raise", "ignore"])
         samples = self._read(X, reset=True)
         self._bind(samples, np.arange(len(samples)))
         claim = getattr(self.kernel_, "is_positive_definite", None)
@@ -171,10 +175,6 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         """Return the kernel values between new measures and the training measures, (len(X), n)."""
         check_is_fitted(self)
         return self._gram(self._read(X, reset=False))
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.support_)
 
 
 @dataclass(eq=False, repr=False)
@@ -206,8 +206,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     *Positive definite* for every length scale if :math:`d^h` is conditionally negative definite, for both named
     profiles (Schoenberg; the rational one is a mixture of exponential ones). It is a pairwise estimator:
-    cross-validation of it on a matrix of distances cuts rows and columns together. *Cost*: one function value per
-    entry.
+    cross-validation on a matrix of distances cuts rows and columns together. *Cost*: one function value per entry.
 
     Examples
     --------
@@ -240,7 +239,11 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             choice(self.profile, "profile", PROFILES)
         scale = positive(self.scale, "scale")
         real(self.power, "power", low=0.0, high=2.0, open_low=True)
-        distances = _square(self._read(D, reset=True))
+        distances = self._read(D, reset=True)
+        n, m = distances.shape
+        if n == m and np.allclose(distances, distances.T, rtol=ASYMMETRY, atol=0.0):  # symmetric up to rounding
+            distances = (distances + distances.T) / 2.0
+        distances = as_distances(distances, "D")
         if isinstance(self.length_scale, str):
             choice(self.length_scale, "length_scale", ["median"])
             self.length_scale_ = scale * median_distance(distances)
@@ -278,14 +281,6 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.pairwise = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _square(distances: FloatArray) -> FloatArray:
-    """Return a checked square matrix; what differs from its transpose by rounding is symmetric, here as elsewhere."""
-    n, m = distances.shape
-    if n == m and np.allclose(distances, distances.T, rtol=ASYMMETRY, atol=0.0):
-        distances = (distances + distances.T) / 2.0
-    return as_distances(distances, "D")
 
 
 def judge_gram(K: FloatArray, check: str) -> None:

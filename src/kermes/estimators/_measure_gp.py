@@ -1,24 +1,25 @@
-"""scikit-learn's Gaussian process regression, with a fit that always ends in a model."""
+"""scikit-learn's Gaussian process regression, with a fit that always ends in a model, and in half the time."""
 
 from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg, optimize
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import ConstantKernel, Product, Sum, WhiteKernel
 
 from .._estimator import default_kernel
 from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
+from ..kernels import Exponential
 from ..kernels._columns import columns_of
 from ..measures import Measures, as_measures
 from ..measures._convert import holds_measures
-from ._likelihood import Likelihood, log_likelihood, log_likelihood_gradient
 
 #: Jitters against bad conditioning, as fractions of the mean of the diagonal: tried for every hyperparameter.
 RUNGS = (1e-10, 1e-8, 1e-6)
@@ -28,6 +29,8 @@ INDEFINITE = 1e-5
 EQUAL = 1.0 - 1e-12
 #: Targets that differ by less than this fraction of the largest are constant.
 CONSTANT = 8 * float(np.finfo(np.float64).eps)
+#: Derivatives of a kernel matrix in one hyperparameter: a symmetric matrix, or this number times the identity.
+Derivative: TypeAlias = FloatArray | float
 
 
 class MeasureGPRegressor(GaussianProcessRegressor):
@@ -146,8 +149,8 @@ class MeasureGPRegressor(GaussianProcessRegressor):
             return (-np.inf, np.zeros_like(theta)) if eval_gradient else -np.inf
         y = self.y_train_.reshape(len(K), -1)
         solved = linalg.cho_solve((L, True), y, check_finite=False)
-        value = log_likelihood(L, y, solved)
-        return (value, log_likelihood_gradient(L, solved, derivatives)) if eval_gradient else value
+        value = Likelihood.value(L, y, solved)
+        return (value, Likelihood.gradient(L, solved, derivatives)) if eval_gradient else value
 
     def _likelihood(self) -> Likelihood:
         """Return the likelihood of this kernel on these inputs; during a fit it is kept, with its distances."""
@@ -168,7 +171,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
                 rung = self._factorise()
                 if rung is None:
                     # The least eigenvalue is above -n times the largest entry: some jitter up to there is enough.
-                    unit = _mean_diagonal(self.kernel_, self.X_train_)
+                    unit = self._mean_diagonal()
                     if not 0.0 < unit < np.inf or extra > 10.0 * len(self.X_train_) * unit:
                         raise
                     extra = 10.0 * extra or INDEFINITE * unit
@@ -182,15 +185,18 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         """Do what the end of scikit-learn's fit could not, with the least jitter; return it, or None."""
         K = self.kernel_(self.X_train_)
         K[np.diag_indices_from(K)] += self.alpha
-        L, jitter = _cholesky(K, _mean_diagonal(self.kernel_, self.X_train_), RUNGS)
+        L, jitter = _cholesky(K, self._mean_diagonal(), RUNGS)
         if L is None:
             return None
         self.L_ = L
         self.alpha_ = linalg.cho_solve((L, True), self.y_train_, check_finite=False)
         return jitter
 
+    def _mean_diagonal(self) -> float:
+        return float(np.mean(self.kernel_.diag(self.X_train_)))
+
     def _jitter_message(self) -> str:
-        share = self.jitter_ / _mean_diagonal(self.kernel_, self.X_train_)
+        share = self.jitter_ / self._mean_diagonal()
         reason = (
             "the kernel is not positive definite on these data; see definiteness.spectrum"
             if share > 0.9 * INDEFINITE
@@ -233,14 +239,8 @@ def careful_l_bfgs(objective: Any, theta: FloatArray, bounds: FloatArray) -> tup
         value, gradient = objective(x)
         return value / length, gradient / length
 
-    found = optimize.minimize(
-        scaled,
-        theta,
-        method="L-BFGS-B",
-        jac=True,
-        bounds=bounds,
-        options={"ftol": 1e-9 / length, "gtol": 1e-5 / length},
-    )
+    options = {"ftol": 1e-9 / length, "gtol": 1e-5 / length}
+    found = optimize.minimize(scaled, theta, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
     return np.asarray(found.x), float(found.fun * length)
 
 
@@ -268,10 +268,6 @@ def _cholesky(K: FloatArray, unit: float, rungs: tuple[float, ...]) -> tuple[Flo
     return None, 0.0
 
 
-def _mean_diagonal(kernel: Any, X: Any) -> float:
-    return float(np.mean(kernel.diag(X)))
-
-
 def _constant(y: Any) -> bool:
     """Whether all targets of each output are equal; what is not an array of numbers is left to scikit-learn."""
     try:
@@ -282,3 +278,71 @@ def _constant(y: Any) -> bool:
         return False
     values = values.astype(np.float64)
     return bool((np.ptp(values, axis=0) <= CONSTANT * np.abs(values).max()).all())
+
+
+class Likelihood:
+    """The log marginal likelihood of hyperparameters on fixed inputs, and its gradient.
+
+    The same numbers as scikit-learn's, in half the time: distances are looked up once and not at every step, gradients
+    stay matrices instead of being stacked, hyperparameters are handed down without a walk over all parameters of all
+    kernels, and the inverse comes from the Cholesky factor (LAPACK's potri).
+    """
+
+    def __init__(self, kernel: Any, X: Any) -> None:
+        self.kernel, self.X = kernel, X
+        self._parts = clone(kernel)
+        self._distances: FloatArray | None = None
+
+    def matrix(self, theta: FloatArray, gradient: bool, kernel: Any = None) -> tuple[FloatArray, list[Derivative]]:
+        """Return the kernel matrix at theta (logarithms, in scikit-learn's order), a fresh array, and its derivatives.
+
+        A multiple of a kernel, or one with noise, is evaluated by its parts, an exponential kernel with its distances
+        in hand, others as scikit-learn does. Derivatives are there if asked for: not every kernel has them.
+        """
+        kernel = self._parts if kernel is None else kernel
+        if isinstance(kernel, Sum) and isinstance(kernel.k2, WhiteKernel):
+            free = int(not kernel.k2.hyperparameter_noise_level.fixed)
+            level = float(np.exp(theta[-1])) if free else float(kernel.k2.noise_level)
+            K, derivatives = self.matrix(theta[: len(theta) - free], gradient, kernel.k1)
+            K.flat[:: len(K) + 1] += level
+            return K, [*derivatives, level] if free and gradient else derivatives
+        if isinstance(kernel, Product) and isinstance(kernel.k1, ConstantKernel):
+            free = int(not kernel.k1.hyperparameter_constant_value.fixed)
+            c = float(np.exp(theta[0])) if free else float(kernel.k1.constant_value)
+            K, derivatives = self.matrix(theta[free:], gradient, kernel.k2)
+            K *= c
+            first: list[Derivative] = [K.copy()] if free and gradient else []
+            return K, first + [c * S for S in derivatives]
+        if type(kernel) is Exponential:
+            if self._distances is None:
+                self._distances = kernel.distances(as_measures(self.X, "X"), None)
+            if len(theta):
+                kernel.length_scale = float(np.exp(theta[0]))
+            K, own = kernel.profile(self._distances, gradient and len(theta) > 0)
+            return K, list(own)
+        if len(theta):
+            kernel.theta = theta
+        if not gradient:
+            return kernel(self.X), []
+        K, stack = kernel(self.X, eval_gradient=True)
+        return K, [np.ascontiguousarray(stack[:, :, i]) for i in range(stack.shape[2])]
+
+    @staticmethod
+    def value(L: FloatArray, y: FloatArray, solved: FloatArray) -> float:
+        """Return -y' K^-1 y / 2 - log|K| / 2 - n log(2 pi) / 2 for y (n, k), added over k, from K = L L' and K^-1 y."""
+        n, k = y.shape
+        return float(-0.5 * np.vdot(y, solved) - k * (np.log(np.diag(L)).sum() + 0.5 * n * np.log(2 * np.pi)))
+
+    @staticmethod
+    def gradient(L: FloatArray, solved: FloatArray, derivatives: list[Derivative]) -> FloatArray:
+        """Return tr((a a' - K^-1) S) / 2 for each derivative S of K, with a = K^-1 y (n, k), added over k."""
+        inverse, _ = linalg.lapack.dpotri(L, lower=1)  # its lower triangle; above it the zeros of L
+        diagonal, rows = np.diag(inverse), inverse.T  # in memory order
+
+        def trace(S: Derivative) -> float:
+            if isinstance(S, float):
+                return S * float(np.vdot(solved, solved) - solved.shape[1] * diagonal.sum())
+            twice = 2.0 * np.vdot(rows, S) - diagonal @ np.diag(S)
+            return float(np.vdot(solved, S @ solved) - solved.shape[1] * twice)
+
+        return 0.5 * np.array([trace(S) for S in derivatives])

@@ -1,17 +1,14 @@
-"""Nearest neighbours of measures, with bounds that spare most transport problems."""
+"""Nearest neighbours of measures, with lower bounds of transport distances that spare most transport problems."""
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, integer
@@ -19,18 +16,30 @@ from .._estimator import MeasureEstimator
 from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..core.status import UNCONVERGED
-from ..divergences import Divergence
+from ..divergences import Divergence, GaussianWasserstein, Sinkhorn, Wasserstein
+from ..divergences._base import batches, filled
+from ..divergences._quantiles import even_levels, quantile_means
 from ..engine import Engine, pairwise
 from ..engine._engine import as_engine
 from ..engine._executors import run
 from ..engine._job import Job
 from ..engine._progress import Progress
 from ..exceptions import ConvergenceWarning, InvalidParameterError
+from ..ground import Euclidean, SqEuclidean
 from ..measures import Measures
-from ._bounds import TransportBounds, bounds_of
+from ._matrices import ToTrainingSamples
 
 #: Distances of one query computed between two looks at the bounds.
-BATCH = 8
+LOOK = 8
+#: Directions in all frames, and cells of the quantile functions: 4 kB per measure up to dimension 16. On MNIST, for ten
+#: neighbours among 1000, 16 x 32 leave 49 images to be compared; 2 x 32 leave 227, 8 x 32 leave 52, 32 x 64 leave 47.
+#: Of 600 clouds in dimension 5, for p = 1, one frame leaves 286, three 271, eight 260.
+DIRECTIONS, CELLS = 16, 32
+#: Rounding allowed for, relative to a bound and to the largest coordinate.
+ROUNDING, COORDINATE_ROUNDING = 1e-9, 1e-12
+#: Numbers held while a batch of the measures is prepared.
+BATCH = 4e6
+QUIET = Engine(memo=False, progress=False)
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ class Search:
 
 
 @dataclass(eq=False, repr=False)
-class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MeasureEstimator):
+class NearestMeasures(ToTrainingSamples, MeasureEstimator):
     r"""Nearest neighbours among measures: those of brute force, for fewer distances.
 
     Exact transport is expensive, lower bounds of it are cheap. Candidates are taken in the order of their bounds until
@@ -146,7 +155,12 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         """
         check_is_fitted(self)
         queries = self.X_fit_ if X is None else self._read_measures(X, reset=False)
-        k = self._count(n_neighbors, X is None)
+        k = integer(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors", low=1)
+        available = len(self.X_fit_) - (X is None)
+        if k > available:
+            raise InvalidParameterError(
+                f"`n_neighbors` must be at most {available}, the number of measures searched; got {k}."
+            )
         distances, indices = np.empty((len(queries), k)), np.empty((len(queries), k), dtype=np.int64)
         n_evaluated = 0
         rows_at_once = max(1, self._block // len(self.X_fit_))
@@ -158,7 +172,7 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
             n_evaluated += found[2]
         answer = (distances, indices) if return_distance else (indices,)
         if return_info:
-            answer += (Search(len(queries) * (len(self.X_fit_) - (X is None)), n_evaluated),)  # type: ignore[assignment]
+            answer += (Search(len(queries) * available, n_evaluated),)  # type: ignore[assignment]
         return answer if len(answer) > 1 else answer[0]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -181,19 +195,6 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         k = min(integer(self.n_neighbors, "n_neighbors", low=1) + 1, len(self.X_fit_))
         return self.kneighbors_graph(self._read_measures(X, reset=False), k, mode="distance")
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.X_fit_)
-
-    def _count(self, n_neighbors: int | None, own: bool) -> int:
-        k = integer(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors", low=1)
-        available = len(self.X_fit_) - own
-        if k > available:
-            raise InvalidParameterError(
-                f"`n_neighbors` must be at most {available}, the number of measures searched; got {k}."
-            )
-        return k
-
     def _brute(self, Y: Measures, k: int, own: IndexArray | None) -> tuple[FloatArray, IndexArray, int]:
         D, info = pairwise(Y, self.X_fit_, divergence=self.divergence_, engine=self.engine, return_info=True)
         if own is not None:
@@ -208,45 +209,29 @@ class NearestMeasures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
         if own is not None:
             bounds[np.arange(len(Y)), own] = np.inf
         distances, indices = np.empty((len(Y), k)), np.empty((len(Y), k), dtype=np.int64)
-        evaluated, engine, title = np.zeros(len(Y), dtype=np.int64), self.engine or Engine(), repr(self.divergence_)
+        evaluated, unconverged = np.zeros((2, len(Y)), dtype=np.int64)
+        engine, title = self.engine or Engine(), repr(self.divergence_)
         with ONE_THREAD, Progress(len(Y), engine.progress, title, "queries") as progress:
-            distance_rows = _DistanceRows(self.divergence_, Y, self.X_fit_)
+            job = Job.between(self.divergence_, Y, self.X_fit_)  # measures are prepared once, distances not remembered
 
             def search(i: int) -> None:
-                distances[i], indices[i], evaluated[i] = _nearest(partial(distance_rows, i), bounds[i], k)
+                def distances_to(cols: IndexArray) -> FloatArray:
+                    found, status = job.distances(np.array([i]), cols)
+                    unconverged[i] += np.count_nonzero(status == UNCONVERGED)
+                    return np.asarray(found[0])
+
+                distances[i], indices[i], evaluated[i] = _nearest(distances_to, bounds[i], k)
                 progress.advance(1)
 
             run(search, range(len(Y)), min(engine.n_threads, len(Y)))
-        distance_rows.warn()
-        return distances, indices, int(evaluated.sum())
-
-
-class _DistanceRows:
-    """Distances between the measures of Y and chosen ones of X, those of ``pairwise``; may be called from threads.
-
-    Measures are prepared once; distances are not remembered.
-    """
-
-    def __init__(self, divergence: Divergence, Y: Measures, X: Measures) -> None:
-        self._job = Job.between(divergence, Y, X)
-        self._unconverged, self._lock = 0, threading.Lock()
-
-    def __call__(self, row: int, cols: IndexArray) -> FloatArray:
-        """Return the distances between Y[row] and X[cols]."""
-        distances, status = self._job.distances(np.array([row]), cols)
-        with self._lock:
-            self._unconverged += int(np.count_nonzero(status == UNCONVERGED))
-        return np.asarray(distances[0])
-
-    def warn(self) -> None:
-        """Warn of distances that did not reach their tolerance."""
-        if self._unconverged:
+        if unconverged.any():
             warnings.warn(
-                f"{self._unconverged} distances of {self._job.divergence!r} did not reach their tolerance; they are "
+                f"{unconverged.sum()} distances of {self.divergence_!r} did not reach their tolerance; they are "
                 "estimates, and so are the neighbours chosen by them.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
+        return distances, indices, int(evaluated.sum())
 
 
 def _nearest(
@@ -260,7 +245,7 @@ def _nearest(
     order = order[bounds[order] < np.inf]
     D, kth, done = np.full(len(bounds), np.inf), np.inf, 0
     while True:
-        batch = order[done : done + (BATCH if done else k)]
+        batch = order[done : done + (LOOK if done else k)]
         batch = batch[bounds[batch] <= kth]
         if not len(batch):
             break
@@ -269,3 +254,113 @@ def _nearest(
         kth = np.partition(D, k - 1)[k - 1]
     nearest = np.argsort(D, kind="stable")[:k]
     return D[nearest], nearest, done
+
+
+class Rule(NamedTuple):
+    """How a divergence d relates to W_p: ``d**power >= W_p**power - slack * (largest cost)``."""
+
+    order: float
+    power: float
+    slack: float
+
+
+def bounds_of(divergence: Divergence, X: Measures) -> TransportBounds | None:
+    """Return lower bounds of distances to X, or None if there are none that save work.
+
+    *Sinkhorn*. With P the plan found, a coupling of a and b', its transport value is <P, C> + <g, b - b'>, where g is
+    the potential and |b - b'|_1 <= tol. Transport from a to b' costs at least W(a, b) - <psi, b - b'> with psi the
+    exact potential, by duality. Both potentials range within the largest cost, and b - b' sums to 0, so that
+    the value is at least W(a, b) - tol max(C). Single precision is worth 1e-5 more.
+    """
+    if isinstance(divergence, Wasserstein) and isinstance(divergence.cost, Euclidean) and X.dim > 1:
+        return TransportBounds(Rule(divergence.p, divergence.p, 0.0), X)
+    costs = (Euclidean, SqEuclidean)
+    if isinstance(divergence, Sinkhorn) and divergence.value == "transport" and isinstance(divergence.cost, costs):
+        return TransportBounds(Rule(divergence.power, divergence.power, divergence.tol + 1e-5), X)
+    return None
+
+
+class TransportBounds:
+    r"""Lower bounds of distances to the measures X.
+
+    For the directions :math:`\theta_1, \ldots, \theta_d` of an orthonormal frame and p <= 2,
+
+    .. math:: W_p(\mu, \nu)^p \ge d^{p/2 - 1} \sum_l W_p(\mu_{\theta_l}, \nu_{\theta_l})^p, \qquad
+              W_p(\mu, \nu) \ge W_p(\mu_{\theta_l}, \nu_{\theta_l})
+
+    since projections do not increase distances and :math:`|x|^p \ge d^{p/2-1} \sum_l |\theta_l' x|^p`; for p > 2,
+    :math:`W_p \ge W_2`. Quantile functions are replaced by their means over cells, which makes distances in
+    :math:`L^p` smaller (Jensen). For p = 2 each frame contains the distance of the means.
+    """
+
+    def __init__(self, rule: Rule, X: Measures) -> None:
+        self._rule = rule
+        self._p = min(rule.order, 2.0)
+        self._frames = _frames(X.dim, max(1, DIRECTIONS // X.dim))
+        self._X = X
+        self._features = self._embed(X)
+
+    def __call__(self, Y: Measures) -> FloatArray:
+        """Return a lower bound of the distance between each measure of Y and each of X."""
+        features = self._embed(Y)
+        bound = np.zeros((len(Y), self._features.shape[2]))
+        for mine, theirs in zip(features, self._features, strict=True):
+            powers = [self._on_line(a, b) for a, b in zip(mine, theirs, strict=True)]
+            np.maximum(bound, len(powers) ** (self._p / 2 - 1) * np.sum(powers, axis=0), out=bound)
+            if self._p < 2:
+                np.maximum(bound, np.max(powers, axis=0), out=bound)
+        return self._safe(np.maximum(bound ** (1 / self._p), self._gelbrich(Y)), Y)
+
+    def _gelbrich(self, Y: Measures) -> FloatArray | float:
+        """Return the distance of means and covariances, a bound of W_2 (Gelbrich, 1990), where it is worth it.
+
+        In the plane frames are better for every pair seen; of 600 clouds in dimension 10 they leave 300, both 248.
+        """
+        if self._rule.order < 2 or Y.dim < 3:
+            return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are an error, not a warning
+            squared = pairwise(Y, self._X, divergence=GaussianWasserstein(), engine=QUIET, squared=True)
+        return np.sqrt(np.maximum(squared - COORDINATE_ROUNDING * self._reach(Y) ** 2, 0.0))
+
+    def _embed(self, X: Measures) -> FloatArray:
+        """Return mean quantiles, (frames, directions of each, n, cells)."""
+        directions = np.concatenate(self._frames)
+        pieces = [
+            quantile_means(X[rows], directions, even_levels(CELLS))[0]
+            for rows in batches(len(directions) * (X.sizes + CELLS).astype(np.float64), BATCH)
+        ]
+        means = np.ascontiguousarray(np.concatenate(pieces).transpose(1, 0, 2))
+        return means.reshape(len(self._frames), -1, len(X), CELLS)
+
+    def _on_line(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Return W_p^p between step functions: features are sqrt(1 / CELLS) times their values."""
+        from ..core import vectors
+
+        powers = filled(vectors.power_tile, a, np.arange(len(a)), b, np.arange(len(b)), False, float(self._p))
+        return np.asarray(powers * CELLS ** (self._p / 2 - 1))
+
+    def _safe(self, bound: FloatArray, Y: Measures) -> FloatArray:
+        """Subtract what rounding, and the tolerance of an entropic solver, may amount to."""
+        bound = bound * (1 - ROUNDING) - COORDINATE_ROUNDING * self._reach(Y)
+        if self._rule.slack:
+            low = np.minimum(self._X.points.min(axis=0), Y.points.min(axis=0))
+            high = np.maximum(self._X.points.max(axis=0), Y.points.max(axis=0))
+            farthest, power = np.linalg.norm(high - low), self._rule.power
+            bound = np.maximum(bound, 0.0) ** power - self._rule.slack * farthest**power
+            bound = np.maximum(bound, 0.0) ** (1 / power)
+        return np.where(np.isfinite(bound), bound, 0.0)  # overflow is for the distance itself to report
+
+    def _reach(self, Y: Measures) -> float:
+        """Return the largest coordinate, to which rounding is relative."""
+        return float(max(np.abs(self._X.points).max(), np.abs(Y.points).max()))
+
+
+def _frames(dim: int, n: int) -> list[FloatArray]:
+    """Return orthonormal frames, as rows: turned evenly in the plane, at random beyond (the axes first)."""
+    if dim == 1:
+        return [np.ones((1, 1))]
+    if dim == 2:
+        turns = np.arange(n) * np.pi / (2 * n)
+        return [np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]) for t in turns]
+    rng = np.random.default_rng(0)
+    return [np.eye(dim), *(np.linalg.qr(rng.normal(size=(dim, dim)))[0] for _ in range(n - 1))]

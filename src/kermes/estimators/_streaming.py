@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,13 +110,14 @@ class _Streaming(MeasureEstimator, ABC):
         check_is_fitted(self, "features_")
         measures = self._read_measures(X, reset=False)
         coef, intercept = self._solution()
-        return np.concatenate([self._features_of(part) @ coef + intercept for part in self._batches(measures)])
+        return np.concatenate([F @ coef + intercept for (F,) in self._mapped(measures)])
 
-    def _batches(self, X: Measures, *y: AnyArray) -> Any:
-        return chunks(X, *y, size=integer(self.chunk_size, "chunk_size", low=1))
-
-    def _features_of(self, X: Measures) -> FloatArray:
-        return np.asarray(self.features_.transform(X), dtype=np.float64)
+    def _mapped(self, X: Measures, *y: AnyArray) -> Iterator[tuple[Any, ...]]:
+        """Yield the features of a chunk of the samples at a time, and what belongs to it."""
+        size = integer(self.chunk_size, "chunk_size", low=1)
+        for part in chunks(X, *y, size=size):
+            measures, *rest = part if y else (part,)
+            yield np.asarray(self.features_.transform(measures), dtype=np.float64), *rest
 
 
 @dataclass(eq=False, repr=False)
@@ -141,13 +142,10 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     features_ : transformer
         The fitted features.
-    coef_, intercept_ : ndarrays of shape (n_features, n_problems) and (n_problems,)
-        After ``partial_fit`` solved for when first asked for.
-    codes_ : ndarray of shape (n_classes, n_problems)
-        Target of each class in each binary problem.
+    classes_, codes_, coef_, intercept_
+        As in ``LSSVMClassifier``; after ``partial_fit`` the last two are solved for when first asked for.
 
     Notes
     -----
@@ -193,10 +191,6 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
             raise InvalidParameterError(f"`classes` must be those of the first call, {self.classes_}; got {classes!r}.")
         return self._learn(X, y, first, classes)
 
-    def binary_decisions(self, X: Any) -> FloatArray:
-        """Return the output of each binary machine, (len(X), n_problems); its sign is the decision."""
-        return self._outputs(X)
-
     def _learn(self, X: Any, y: Any, first: bool, classes: Any = None) -> StreamingLSSVMClassifier:
         measures, y = self._read_labelled(X, y, reset=first, numeric=False)
         if first:
@@ -208,8 +202,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         strangers = np.setdiff1d(y, self.classes_)
         if len(strangers):
             raise InvalidParameterError(f"`y` holds the label {strangers[0]!r}, which is not among `classes`.")
-        for part, labels in self._batches(measures, y):
-            F = self._features_of(part)
+        for F, labels in self._mapped(measures, y):
             for moments, label in zip(self._moments, self.classes_, strict=True):
                 moments.add(F[labels == label])
         self._weights = None
@@ -287,8 +280,8 @@ class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
         if first:
             positive(self.gamma, "gamma")
             self._moments = Moments(self._start(measures) + 1)
-        for part, values in self._batches(measures, y):
-            self._moments.add(np.column_stack([self._features_of(part), values]))
+        for F, values in self._mapped(measures, y):
+            self._moments.add(np.column_stack([F, values]))
         self._weights = None
         return self
 

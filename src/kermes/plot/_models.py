@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import integer, real
 from .._typing import AnyArray, ArrayLike, FloatArray
-from ..estimators._equivalent_gp import WeightVectors
+from ..estimators._equivalent_gp import weight_vectors
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..inspection import Contributions, contributions
 from ..measures import Measures, as_measures
@@ -158,7 +158,7 @@ class SimplexDisplay(Display):
         steps = (200 if len(points) == 2 else 40) if resolution is None else integer(resolution, "resolution", low=2)
         weights = _grid(len(points), steps)
         mean, std = model.predict(Measures.from_histograms(weights, points), return_std=True)
-        observed = None if measures is None else (WeightVectors(points).rows(measures), _values(y, len(measures)))
+        observed = None if measures is None else (weight_vectors(points, measures), _values(y, len(measures)))
         true = None if truth is None else np.asarray(truth(weights), dtype=np.float64)
         listed = [", ".join(f"{coordinate:g}" for coordinate in point) for point in points]
         names = listed if points.shape[1] == 1 else [f"({point})" for point in listed]
