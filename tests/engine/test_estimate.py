@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from kermes import Engine, Measures, _quantities, datasets, divergences, ground, pairwise
 from kermes._dry_run import Planned, dry_run
-from kermes.divergences import _quantiles
+from kermes.divergences import _sliced
 from kermes.engine import _estimate
 from kermes.exceptions import InvalidParameterError
 
@@ -108,7 +108,7 @@ def test_passes_add_up(monkeypatch, p, weighted):
     X = Measures.from_samples([RANDOM.normal(size=(m, 3)) for m in sizes], weights)
     divergence = divergences.SlicedWasserstein(p=p, n_slices=13)
     whole = pairwise(X, divergence=divergence, engine=Engine(memo=False))
-    monkeypatch.setattr(_quantiles, "PASS_BYTES", 1500)
+    monkeypatch.setattr(_sliced, "PASS_BYTES", 1500)
     monkeypatch.setattr("kermes.divergences._quantiles.BLOCK", 64)
     assert len(divergence.passes(X, X)) > 2
     assert_allclose(pairwise(X, divergence=divergence, engine=Engine(memo=False)), whole, rtol=1e-12)

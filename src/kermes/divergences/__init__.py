@@ -21,8 +21,8 @@ from ._jensen import Functional, Jensen, JensenDifference, JensenRoute
 from ._jensen_shannon import JensenShannon
 from ._mmd import MMD
 from ._precomputed import Precomputed
-from ._quantiles import SlicedWasserstein
 from ._sinkhorn import Sinkhorn
+from ._sliced import SlicedWasserstein
 from ._wasserstein import Wasserstein
 
 __all__ = [

@@ -14,8 +14,8 @@ from ._gaussian_wasserstein import GaussianWasserstein
 from ._generalized_variance import GeneralizedVariance
 from ._jensen_shannon import JensenShannon
 from ._mmd import MMD
-from ._quantiles import SlicedWasserstein
 from ._sinkhorn import Sinkhorn
+from ._sliced import SlicedWasserstein
 from ._wasserstein import Wasserstein
 
 

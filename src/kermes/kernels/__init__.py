@@ -8,10 +8,11 @@ from __future__ import annotations
 from .._names import public_dir
 from ._anisotropic import AnisotropicWasserstein, inverse_squared_rho
 from ._base import MeasureKernel
+from ._bhattacharyya import Bhattacharyya
 from ._columns import Columns
 from ._masses import MassLaplace, MassWeighted
 from ._mixture import Bumps, SemigroupMixture
-from ._radial import Bhattacharyya, Exponential, Matern
+from ._radial import Exponential, Matern
 from ._semigroup import IGV, Entropy, Semigroup
 
 __all__ = [
