@@ -104,6 +104,9 @@ least_core = _core(fastmath={"reassoc", "nnan", "nsz"})
 #: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
 #: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
 inline_core = _core(inline="always")
+#: Small parts of many callers: typed once, and compiled into them by LLVM. Inlined by Numba, each would make it copy
+#: the whole caller.
+part_core = _core(forceinline=True)
 #: For what takes a function of the user, which exists in this process only.
 uncached_core = njit(nogil=True, error_model="numpy")
 

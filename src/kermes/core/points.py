@@ -70,16 +70,21 @@ def wrapped(a, b, period):
 def sum_row(term, x, i, y, start, stop, period, out):
     """out[j] = sum over the coordinates of term(x_i, y_(start + j), period), two at a time.
 
-    Four at a time are 6 % faster in 10-D, and take longer to compile.
+    Four at a time are 6 % faster in 10-D, and take longer to compile. Indices without a sign vectorise, and slices of
+    some coordinates would be counted: 100 ns for a row of 20 points in 3-D, not 30.
     """
-    odd = x.shape[0] % 2
-    for j in range(stop - start):
-        out[j] = term(x[0, i], y[0, start + j], period) if odd else 0.0
-    for k in range(odd, x.shape[0], 2):
+    first, size, odd = np.uint64(start), np.uint64(stop - start), x.shape[0] % 2
+    x0, x1 = x[0, i], x[1 - odd, i]
+    if odd:
+        for j in range(size):
+            out[j] = term(x0, y[0, first + j], period)
+    else:
+        for j in range(size):
+            out[j] = term(x0, y[0, first + j], period) + term(x1, y[1, first + j], period)
+    for k in range(2 - odd, x.shape[0], 2):
         x0, x1 = x[k, i], x[k + 1, i]
-        y0, y1 = y[k, start:stop], y[k + 1, start:stop]
-        for j in range(stop - start):
-            out[j] += term(x0, y0[j], period) + term(x1, y1[j], period)
+        for j in range(size):
+            out[j] += term(x0, y[k, first + j], period) + term(x1, y[k + 1, first + j], period)
 
 
 @tile_core
@@ -136,20 +141,25 @@ def padded_size(size: Any) -> Any:
 padded = inline_core(padded_size)
 
 
+@inline_core
+def finish_costs(code, params, out):
+    """Make costs of the squared distances in ``out``."""
+    if code in (EUCLIDEAN, TORUS):
+        for j in range(len(out)):
+            out[j] = np.sqrt(out[j])
+    elif code == BINARY:
+        for j in range(len(out)):
+            out[j] = params[0] if out[j] > 0.0 else 0.0
+
+
 @tile_core
 def cost_row(code, params, x, i, y, start, stop, out):
     """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``; squared Euclidean unless it says otherwise."""
-    n = stop - start
     if code == TORUS:
         sum_row(wrapped, x, i, y, start, stop, params[0], out)
     else:
         sum_row(squared, x, i, y, start, stop, 0.0, out)
-    if code in (EUCLIDEAN, TORUS):
-        for j in range(n):
-            out[j] = np.sqrt(out[j])
-    elif code == BINARY:
-        for j in range(n):
-            out[j] = params[0] if out[j] > 0.0 else 0.0
+    finish_costs(code, params, out[: stop - start])
 
 
 @tile_core
@@ -161,9 +171,18 @@ def kernel_block(code, params, x, y, out):
 
 @tile_core
 def cost_block(code, params, x, y, out):
-    """out[i, j] = c(x_i, y_j) between all points of (d, n) and (d, m)."""
-    for i in range(x.shape[1]):
-        cost_row(code, params, x, i, y, 0, y.shape[1], out[i])
+    """out[i, j] = c(x_i, y_j) between the first n points of x and the first m of y; contiguous.
+
+    Not row by row through ``cost_row``: calls would take longer than rows of 20 points, 2.3 us for 0.3.
+    """
+    n, m = out.shape
+    if code == TORUS:
+        for i in range(n):
+            sum_row(wrapped, x, i, y, 0, m, params[0], out[i])
+    else:
+        for i in range(n):
+            sum_row(squared, x, i, y, 0, m, 0.0, out[i])
+    finish_costs(code, params, out.reshape(n * m))
 
 
 @uncached_core

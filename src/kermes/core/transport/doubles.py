@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..jit import inline_core
+from ..jit import part_core
 
 EPS = 2.0**-52
 #: Splits a double into two halves of 26 bits.
 SPLIT = 2.0**27 + 1.0
 
 
-@inline_core
+@part_core
 def two_sum(a, b):
     """Return the rounded sum of two doubles, and what rounding left out."""
     s = a + b
@@ -17,14 +17,14 @@ def two_sum(a, b):
     return s, (a - (s - t)) + (b - t)
 
 
-@inline_core
+@part_core
 def add(high, low, other_high, other_low):
     """Return the sum of two numbers of two parts each."""
     s, e = two_sum(high, other_high)
     return two_sum(s, e + (low + other_low))
 
 
-@inline_core
+@part_core
 def two_product(a, b):
     """Return the rounded product of two doubles, and what rounding left out (Dekker; numbers up to 1e290)."""
     p = a * b

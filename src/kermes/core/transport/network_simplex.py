@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 
+from ..intrinsics import borrowed
 from ..jit import exact_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
 from .doubles import add
@@ -49,7 +50,11 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
     Rows are searched in turn; those without a candidate are clean, first in double precision, then by both parts.
     """
     n, m = C.shape
-    parent, ring, back, last, closed, size, flow, high, low, mass, mass_low = T  # once: each field is counted
+    C, a, b = borrowed(C), borrowed(a), borrowed(b)
+    parent, ring, back = borrowed(T.parent), borrowed(T.ring), borrowed(T.back)
+    last, closed, size = borrowed(T.last), borrowed(T.closed), borrowed(T.size)
+    flow, high, low = borrowed(T.flow), borrowed(T.high), borrowed(T.low)
+    mass, mass_low = borrowed(T.mass), borrowed(T.mass_low)
     count, root = start(C, a, b, parent, closed, flow, bench)
     room, prices = bench.room[:m], bench.prices[:m]
     plant(parent, ring, back, last, size, closed[:count], root)

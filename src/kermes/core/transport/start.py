@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ..exp import exp32
+from ..intrinsics import borrowed, greater, lesser
 from ..jit import inline_core, least_core
 from .pricing import place_of_least
 
@@ -40,62 +41,73 @@ class Bench(NamedTuple):
 
 
 @inline_core
+def padded(m):
+    """Return m rounded up to a multiple of 32, four vectors in single precision: no row has a rest to go through."""
+    return (m + 31) // 32 * 32
+
+
+@inline_core
 def make_bench(n, m):
     """Return room for problems of up to n sources and m sinks."""
     return Bench(
-        np.empty(m), np.empty(m), np.empty(n * m, dtype=np.float32), np.empty(m, dtype=np.float32),
-        np.empty(m, dtype=np.float32), np.empty(n),
+        np.empty(m), np.empty(m), np.empty(n * padded(m), dtype=np.float32), np.empty(padded(m), dtype=np.float32),
+        np.empty(padded(m), dtype=np.float32), np.empty(n),
     )  # fmt: skip
 
 
 @least_core
 def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
     """Fill ``prices`` with -v, from a dual feasible (u, v), and ``choices``."""
+    C, prices, kernel = borrowed(C), borrowed(prices), borrowed(kernel)
+    scaling, sums = borrowed(scaling), borrowed(sums)
     n, m = C.shape
+    size = padded(m)
     total, stride = 0.0, max(n // SAMPLE, 1)
     for i in range(0, n, stride):
         for j in range(m):
             total += C[i, j]
     epsilon = EPSILON * total / (m * ((n - 1) // stride + 1))
     rate = 1.0 / epsilon if epsilon > 0.0 else 0.0
-    K = kernel[: n * m].reshape(n, m)
+    K, scaling, sums = kernel[: n * size].reshape(n, size), scaling[:size], sums[:size]
     for i in range(n):
         row, values, low = C[i], K[i], np.inf
         for j in range(m):
-            low = min(low, row[j])
+            low = lesser(low, row[j])
         for j in range(m):
             values[j] = f4(max((low - row[j]) * rate, -80.0))
-        for j in range(m):
+        for j in range(m, size):
+            values[j] = f4(-80.0)
+        for j in range(size):
             values[j] = max(exp32(values[j]), LEAST_VALUE)
-    for j in range(m):
-        prices[j], scaling[j] = np.inf, f4(1.0)
+    for j in range(size):
+        scaling[j] = f4(1.0 if j < m else 0.0)
     for _ in range(ITERATIONS):
-        for j in range(m):
+        for j in range(size):
             sums[j] = f4(0.0)
         for i in range(n):
             values, shipped = K[i], f4(0.0)
-            for j in range(m):
+            for j in range(size):
                 shipped += values[j] * scaling[j]
             scale = f4(max(a[i], 1e-30)) / max(shipped, LEAST)
-            for j in range(m):
+            for j in range(size):
                 sums[j] += scale * values[j]
         for j in range(m):
             scaling[j] = min(max(f4(max(b[j], 1e-30)) / max(sums[j], LEAST), LEAST), MOST)
     for i in range(n):
         values, shipped, top = K[i], f4(0.0), f4(0.0)
-        for j in range(m):
+        for j in range(size):
             part = values[j] * scaling[j]
             shipped += part
-            top = max(top, part)
+            top = greater(top, part)
         choices[i] = min(math.floor(STEPS * math.log2(shipped / top)), LAST_STEP)
     for j in range(m):  # v in units of epsilon, from here on
-        sums[j] = f4(math.log(scaling[j]))
+        sums[j], prices[j] = f4(math.log(scaling[j])), np.inf
     for i in range(n):
         row, u = C[i], np.inf
         for j in range(m):
-            u = min(u, row[j] - epsilon * sums[j])
+            u = lesser(u, row[j] - epsilon * sums[j])
         for j in range(m):
-            prices[j] = min(prices[j], row[j] - u)
+            prices[j] = lesser(prices[j], row[j] - u)
     for j in range(m):
         prices[j] = -prices[j]
 
