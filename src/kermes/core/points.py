@@ -74,14 +74,10 @@ def sum_row(term, x, i, y, start, stop, period, out):
     some coordinates would be counted: 100 ns for a row of 20 points in 3-D, not 30.
     """
     first, size, odd = np.uint64(start), np.uint64(stop - start), x.shape[0] % 2
-    x0, x1 = x[0, i], x[1 - odd, i]
-    if odd:
-        for j in range(size):
-            out[j] = term(x0, y[0, first + j], period)
-    else:
-        for j in range(size):
-            out[j] = term(x0, y[0, first + j], period) + term(x1, y[1, first + j], period)
-    for k in range(2 - odd, x.shape[0], 2):
+    x0 = x[0, i]
+    for j in range(size):
+        out[j] = term(x0, y[0, first + j], period) if odd else 0.0
+    for k in range(odd, x.shape[0], 2):
         x0, x1 = x[k, i], x[k + 1, i]
         for j in range(size):
             out[j] += term(x0, y[k, first + j], period) + term(x1, y[k + 1, first + j], period)
