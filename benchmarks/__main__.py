@@ -1,6 +1,6 @@
 """Run the rows named on the command line, or all but the long ones and those on real data, and print one table.
 
-The first part of a name stands for all rows that begin with it (``threads``, ``flat``, ``peak``, ``share``).
+The first part of a name stands for all rows that begin with it (``threads``, ``flat``, ``peak``, ``share``, ``peer``).
 
 ``--record`` also writes what was measured to ``benchmarks/results/DATE.json``, from which the documentation makes its
 tables; a row that is measured again on a day replaces the earlier one.
@@ -31,6 +31,7 @@ from . import (
     inference,
     mmd,
     neighbors,
+    peers,
     reading,
     real,
     regret,
@@ -65,9 +66,10 @@ ROWS = {
     **thinning.ROWS,
     **real.ROWS,
     **scaling.ROWS,
+    **peers.ROWS,
 }
 #: Rows that are run when they are named.
-NAMED = {*store.LONG, *real.ROWS, *scaling.LONG}
+NAMED = {*store.LONG, *real.ROWS, *scaling.LONG, *peers.ROWS}
 
 
 def record(name: str, row: Row) -> None:

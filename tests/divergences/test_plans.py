@@ -106,7 +106,7 @@ def test_what_moves_is_weighed_against_what_moves(light):
 
 
 def test_infinite_costs_have_no_entropic_plan():
-    half, options = np.full(2, 0.5), divergences.Sinkhorn(0.1)._run(0.0).options
+    half, options = np.full(2, 0.5), divergences.Sinkhorn(0.1)._options(0.0)
     with pytest.raises(NumericalError, match="no finite entropic plan"):
         _plans.entropic(half, half, np.array([[0.0, np.inf], [1.0, 0.0]]), options)
 
