@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes.core import jensen_shannon
@@ -67,3 +68,13 @@ def test_terms_of_zero():
     out = np.empty(3)
     divided_all(np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 0.5]), out)
     assert_allclose(out, [0.0, math.log(2) / 2, math.log(2) / 4], rtol=1e-15)
+
+
+def test_terms_where_the_series_ends():
+    """At |p - q| = 0.35 (p + q) the next power of the series is 4e-14 of the term: logarithms take over before."""
+    x = np.linspace(0.2, 0.36, 17)
+    out = np.empty_like(x)
+    divided_all(0.5 * (1.0 + x), 0.5 * (1.0 - x), out)
+    with mp.workdps(40):
+        terms = [(1 + t) * mp.log1p(t) + (1 - t) * mp.log1p(-t) for t in map(mp.mpf, x.tolist())]
+        assert_allclose(out, [float(t / 4) for t in terms], rtol=8e-15)

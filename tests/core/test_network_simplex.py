@@ -139,3 +139,16 @@ def test_too_few_pivots_are_reported():
     rng = np.random.default_rng(0)
     C, mass = rng.random((30, 30)), np.full(30, 1 / 30)
     assert solve(C, mass, mass, 3)[2] == -1
+
+
+def test_many_sources_and_two_sinks():
+    """Sources go by the difference of their two costs: the first sink takes those for which it is the cheapest."""
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        n = int(rng.integers(10, 30))
+        a, C = rng.integers(1, 9, n), rng.integers(0, 20, (n, 2))
+        taken = int(rng.integers(1, a.sum()))
+        order = np.argsort(C[:, 0] - C[:, 1], kind="stable")
+        first = np.clip(taken - (np.cumsum(a[order]) - a[order]), 0, a[order])
+        expected = (first * C[order, 0] + (a[order] - first) * C[order, 1]).sum()
+        assert solve(C, a, [taken, a.sum() - taken])[0] == expected

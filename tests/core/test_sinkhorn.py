@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,7 +13,7 @@ from kermes.core import ground_codes
 from kermes.core.points import TABLE, Atoms, CoreGround
 from kermes.core.sinkhorn import grid, newton, points, self_terms, stabilised, table
 from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
-from kermes.core.status import FAILED, OK, RETRY
+from kermes.core.status import FAILED, OK, RETRY, UNCONVERGED
 
 rng = np.random.default_rng(0)
 EPS, TOL, MOST = 1.0, 1e-6, 5000
@@ -148,3 +149,41 @@ def test_small_epsilon_converges_by_newton(equal):
     P = np.exp((g - C) / (0.05 * C.max()))
     P *= (a / P.sum(axis=1))[:, None]
     assert np.abs(P.sum(axis=0) - b).sum() <= 1e-10
+
+
+@pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="counts calls that are interpreted")
+def test_a_stage_makes_as_many_iterations_as_it_is_given(monkeypatch):
+    """A step is one, and so is each absorption; the last plan takes one more."""
+    calls, stages, run_stage = [], [], stabilised.run_stage
+    for name in ("step", "absorb"):
+        function = getattr(stabilised, name)
+        monkeypatch.setattr(stabilised, name, lambda *args, f=function, n=name: (calls.append(n), f(*args))[1])
+
+    def counting(pair, eps, tol, most):
+        calls.clear()
+        status = run_stage(pair, eps, tol, most)
+        stages.append((status, most, len(calls), calls.count("absorb")))
+        return status
+
+    monkeypatch.setattr(stabilised, "run_stage", counting)
+    problem = np.random.default_rng(171)  # wide weights: scalings leave their range, and are absorbed 20 times
+    n, m = problem.integers(2, 5, 2)
+    a, b = (10.0 ** -problem.integers(0, 60, k) for k in (n, m))
+    C = 10.0 ** problem.integers(1, 5) * problem.random((n, m))
+    with np.errstate(all="ignore"):
+        stabilised.solve_stable(C, a / a.sum(), b / b.sum(), Options(1.0, 1e-300, 200, REGULARIZED))
+    unfinished = [stage[1:] for stage in stages if stage[0] == UNCONVERGED]
+    assert max(absorbed for _, _, absorbed in unfinished) > 1
+    assert all(made == most + 1 for most, made, _ in unfinished)
+
+
+def test_scalings_are_folded_into_potentials_or_dropped():
+    potential, scaling = np.array([1.0, -2.0]), np.array([np.e, 0.5, 7.0])  # the last one is padding
+    stabilised.fold(scaling, potential, 3.0)
+    assert_allclose(potential, [4.0, -2.0 - 3.0 * np.log(2.0)])
+    assert_allclose(scaling, [1.0, 1.0, 7.0])
+    for bad in (0.0, np.inf, np.nan):
+        scaling[:2] = bad, 2.0
+        stabilised.fold(scaling, potential, 3.0)
+        assert_allclose(potential, [4.0, -2.0 - 3.0 * np.log(2.0)])
+        assert_allclose(scaling[:2], 1.0)

@@ -12,6 +12,7 @@ from kermes.divergences import _embeddings as embeddings
 from kermes.divergences import _euclidean as euclidean_module
 from kermes.divergences import _wasserstein as wasserstein_routes
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.ground import as_cost
 
 ENGINE = Engine("serial", memo=False)
 
@@ -304,3 +305,16 @@ def test_too_many_points_for_a_table_of_ones_own_kernel():
     many = Measures.from_samples(np.random.default_rng(0).normal(size=(3, 700, 2)))
     with pytest.raises(UnsuitableDataError, match="not compiled: its values are tabulated"):
         pairwise(many, divergence=divergences.MMD(smooth), engine=ENGINE)
+
+
+def test_a_cost_of_ones_own_without_a_table():
+    """Pair by pair, each entry of a tile: that of the same cost in compiled code."""
+    rng = np.random.default_rng(0)
+    X, Y = (Measures.from_samples(rng.normal(size=(n, 4, 2))) for n in (3, 4))
+    cost = as_cost(lambda x, y: cdist(x, y))
+    for p in (1.0, 2.0):
+        route = wasserstein_routes.NetworkSimplex.of(cost, p, X, Y, largest=0)
+        assert route.table is None
+        A, B = route.prepare(X), route.prepare(Y)
+        found = route.tile(A, B, np.arange(3), np.arange(4), False).values
+        assert_allclose(found, pairwise(X, Y, divergence=divergences.Wasserstein(p), engine=ENGINE) ** p, rtol=1e-12)

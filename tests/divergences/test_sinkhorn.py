@@ -340,3 +340,23 @@ def test_the_status_is_that_of_the_plan_whose_value_is_returned():
     X = Measures.from_samples([[[0.0, 0.0], [0.25, 0.0]], [[0.0, 0.0], [0.0, 1e12]]], [[2.0, 1e-43], [1.0, 1.0]])
     for Y in (X, X[::-1]):
         assert_allclose(distances(Y, squared=True, epsilon=0.5, tol=1e-3, value="transport")[0, 1], 5e23, rtol=1e-3)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("excess", [1e-2, 1e-4, 1e-6, 1e-9])
+def test_groups_that_exchange_nothing_pay_for_what_their_masses_differ_by(excess, cost, tol):
+    """Half of the excess crosses from group to group, at the whole cost: for 1e-6 over 1e8 the value was 5e-5."""
+    x, far = [[0.0, 0.0], [1e6, 0.0]], 1e6 if cost == "euclidean" else 1e12
+    X = Measures.from_samples([x, x], [[1.0, 1.0], [1.0, 1.0 + excess]])
+    value = distances(X, epsilon=0.5, cost=cost, value="debiased", tol=tol)[0, 1]
+    moved = far * (0.5 - 1 / (2 + excess))
+    assert_allclose(value if cost == "euclidean" else value**2, moved, rtol=1e-4, atol=1e-15 * far)
+
+
+def test_groups_that_exchange_nothing_under_a_matrix_of_costs():
+    """Half of the mass goes to the next bin, and what the last one has too much crosses."""
+    X = Measures.from_histograms([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0001]], [0.0, 1.0, 2.0])
+    C = np.array([[0.0, 1.0, 1e6], [1.0, 0.0, 1e6], [1e6, 1e6, 0.0]])
+    value = distances(X, epsilon=0.5, cost=C, value="debiased")[0, 1]
+    assert_allclose(value, 1.0 / 2.0001 + 1e6 * (0.5 - 1.0 / 2.0001), rtol=1e-3)

@@ -148,3 +148,30 @@ def test_equal_measures_have_no_error():
         _, info = pairwise(X, X[[1, 0]], divergence=divergence, engine=Engine(memo=False), return_info=True)
         assert info.error[1, 0] == info.error[0, 1] == 0.0
         assert (info.error[2] > 0.0).all()
+
+
+@dataclass(frozen=True)
+class Rough(Divergence):
+    """The distance of the first points, biased, with an error of 1 for each pair."""
+
+    biased = True
+    estimates_error = True
+
+    def claims(self, dim):
+        return Claims(None, None, "none")
+
+    def prepare(self, X):
+        return X.points[X.offsets[:-1], 0]
+
+    def tile(self, A, B, rows, cols, triangle):
+        values = np.abs(A[rows][:, None] - B[cols][None])
+        return Tile(values, error=np.ones(values.shape))
+
+
+def test_what_is_0_by_definition_has_no_error():
+    """Whatever the estimate of a tile says."""
+    Y = Measures.from_samples([[0.0], [5.0]])
+    _, info = pairwise(X, Y, divergence=Rough(), engine=Engine("serial", memo=False), return_info=True)
+    expected = np.ones((12, 2))
+    expected[0, 0] = expected[5, 1] = 0.0
+    assert_array_equal(info.error, expected)

@@ -185,3 +185,26 @@ def test_a_fork_while_a_thread_holds_a_lock(name):
     done.set()
     thread.join()
     assert found == 0
+
+
+def test_a_table_that_grows_row_by_row_stays_small():
+    """A quarter of its side at a time: fewer copies than rows, and at most 1.6 times the room."""
+    keeper = _memory.MemoryKeeper(300, 300, True, False)
+    copies, before = 0, 0
+    for n in range(1, 301):
+        rows = np.arange(n)
+        keeper.slots(rows, rows)
+        copies, before = copies + (keeper.nbytes != before), keeper.nbytes
+        assert keeper.nbytes <= 1.6 * max(n, 8) ** 2 * keeper.pair_bytes
+    assert copies < 40
+
+
+def test_a_limit_of_address_space_counts_what_is_reserved(monkeypatch):
+    """Pages that were mapped and never touched count against it: the first number of statm, not the second."""
+    resource = pytest.importorskip("resource")
+    read = _memory.Path.read_text
+    monkeypatch.setattr(
+        _memory.Path, "read_text", lambda path: "900 100 9 9 0 9 0\n" if str(path) == "/proc/self/statm" else read(path)
+    )
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1000 * resource.getpagesize(), resource.RLIM_INFINITY))
+    assert _memory.available_memory() == 100 * resource.getpagesize()

@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each(truths.SINKHORN)
-@cases(15)
+@cases(30)
 @given(st.data())
 def test_sinkhorn(truth, data):
     judge(truth, data.draw(truth.pairs))

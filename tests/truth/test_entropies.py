@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.HISTOGRAMS, *truths.FAMILIES])
-@cases(60)
+@cases(200)
 @given(st.data())
 def test_entropies(truth, data):
     judge(truth, data.draw(truth.pairs))

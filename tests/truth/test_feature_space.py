@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each(truths.FEATURE_SPACE)
-@cases(40)
+@cases(120)
 @given(st.data())
 def test_feature_space(truth, data):
     judge(truth, data.draw(truth.pairs))

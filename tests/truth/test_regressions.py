@@ -115,3 +115,37 @@ def test_plans_move_masses_that_the_heaviest_rounds_away(divergence):
     for mu, nu in ((X[0], X[1]), (X[1], X[0])):
         assert_allclose(divergence.plan(mu, nu).min(), 1e-20, rtol=1e-15)  # was 0
     assert_allclose(divergence.plan(X[1], X[1]), np.diag([1.0, 1e-20]))
+
+
+def test_means_of_measures_whose_first_atom_is_light_and_far():
+    # Differences to the first atom lost those to the heaviest one: 8.4e94 for 0, and 3.38e-54 for 3.56e-54.
+    x, a = [[-7e91, -1e98], [-5e-35, -1e-67], [-2e-42, 3e47]], [1e-86, 1e-239, 1e-239]
+    assert distance(x, x[::-1], divergences.GaussianWasserstein(), a, a[::-1], squared=True) <= 1e-13 * 1e-153 * 1e196
+    x, y = [[-5e-27, -2.7e14], [5.6e-110, -6.9e-29]], [[1.3e-27, 1.3e-27]]
+    value = distance(x, y, divergences.GaussianWasserstein(), [1e-113, 1.0], squared=True)
+    expected = Fraction(1.3e-27) ** 2 + (Fraction(1.3e-27) + Fraction(6.9e-29)) ** 2
+    assert_allclose(value, float(expected), rtol=1e-12)
+
+
+def test_small_kernel_wasserstein_distances_keep_their_digits():
+    # Rows were called orthogonal at a squared cosine of 1e-12, a quarter of which is missing from their norms.
+    x = np.array([[1e12, -1.25], [2.0, 1e6], [1e12, 1e12]])
+    value = distance(x, x + 1e-6, divergences.GaussianWasserstein(ground.Laplacian(0.75)), squared=True)
+    assert abs(value - 1.5000028697701516e-6) <= 1e-14  # mpmath; was 1.25e-13
+
+
+def test_atoms_that_were_split_far_above_the_ridge():
+    """Axes of Gaussians are known to 1e-15: directions without variance get that of the largest one."""
+    x = np.array([[1e12, -1e8], [1e12, -1e8], [0.25, 1e12]])
+    for divergence in (divergences.GeneralizedVariance(0.125, LINEAR), divergences.Bhattacharyya(LINEAR, 0.125)):
+        value = distance(x, np.repeat(x, 2, axis=0), divergence, squared=True)
+        assert value <= (1e-15 * 1e12) ** 2 / 0.125
+
+
+@pytest.mark.parametrize("shift", [1.0, 1e3, 1e6])
+def test_gaussian_families_far_apart(shift):
+    """Of translates, J = ln(1 + t' S^-1 t / 4): with t t' / 4 added to S it lost as many digits as t is long."""
+    x = np.array([[1.0, -1.5], [2.25, 1.0], [-0.25, -0.75], [1.25, -1.75], [2.0, -2.0], [0.75, -1.0]])
+    value = distance(x, x + shift, divergences.ExponentialFamily("gaussian"), squared=True)
+    S = np.cov(x.T, bias=True)
+    assert_allclose(value, np.log1p(0.25 * shift**2 * np.linalg.inv(S).sum()), rtol=1e-13)

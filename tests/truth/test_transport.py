@@ -7,7 +7,7 @@ from tests.truth.judge import cases, each, judge
 
 
 @each([*truths.LINE, *truths.PLANE])
-@cases(100)
+@cases(200)
 @given(st.data())
 def test_wasserstein(truth, data):
     judge(truth, data.draw(truth.pairs))
@@ -21,7 +21,7 @@ def test_thousands_of_atoms_against_one(truth, data):
 
 
 @each(truths.SLICED)
-@cases(60)
+@cases(200)
 @given(st.data())
 def test_sliced(truth, data):
     judge(truth, data.draw(truth.pairs))

@@ -206,7 +206,7 @@ def _in_features(name, make, formula, bound, kernel, dim, **options):
         degree = {"linear": 1, "polynomial": 2}.get(kernel, 0)
         ranges = [abs(x) ** degree for m in (mu, nu) for point in m.points for x in point]
         with working(*mu.weights, *nu.weights, RIDGE, *ranges):
-            f = feature_space.Features(mu, nu, k)
+            f = feature_space.Features(mu, nu, k, dim)
             value = formula(f)
             return value, bound(f, value, kernel)
 
@@ -224,25 +224,42 @@ def _wasserstein_bound(f, value, kernel):
     return mpf(1e-13) * (f.traces + f.gap if kernel == "linear" else f.largest)
 
 
-def _rounded_features(f, value, kernel):
-    """Return what rounding of the features, 1e-15 of the largest in units of the root of the ridge, does to d^2."""
-    moved = 1e-15 * mp.sqrt(f.largest / RIDGE) if kernel == "polynomial" else mpf(0)
-    return 2 * mp.sqrt(abs(value)) * moved + moved**2
+def _rounding(f, kernel):
+    """Return by how much rounding moves a standard deviation, and the smallest ones, in units of the root of the ridge.
+
+    1e-15 of the largest feature of a polynomial; of coordinates, 1e-15 of the largest standard deviation and of the
+    distance of the means: axes are turned by 1e-15.
+    """
+    moved = 1e-15 * mp.sqrt({"polynomial": f.largest, "linear": f.traces + f.gap}.get(kernel, mpf(0)) / RIDGE)
+    return moved, [mp.sqrt(v / RIDGE) for v in f.least_variances] if kernel == "linear" else [mpf(0)]
 
 
 def _kl_bound(f, value, kernel):
-    """Below 1e4 ridge 1e-9; above, standard deviations are known to 1e-4 of themselves or the measure is refused."""
-    bound = _rounded_features(f, value, kernel)
+    """Return 1e-9 below 1e4 ridge, and what rounding does to d.
+
+    H = I + s^2 becomes H + 2 s e + e^2, which is within (1 + x)^2 of H, x = e / sqrt(1 + s^2) for the smallest s. Then
+    d moves by at most x (1 + d). Above 1e4 ridge polynomials know s to 1e-4 of itself or are refused.
+    """
+    moved, least = _rounding(f, kernel)
+    d = mp.sqrt(abs(value))
+    moved *= (1 + d) / mp.sqrt(1 + min(least) ** 2)
+    bound = 2 * d * moved + moved**2
     if f.traces <= 1e4 * RIDGE:
         return bound + mpf(1e-9) * max(abs(value), 1)
-    return bound + 4e-4 * mp.sqrt(abs(value)) + 4e-8 + mpf(1e-12) * abs(value)
+    bound += mpf(1e-12) * max(abs(value), 1)
+    return bound if kernel == "linear" else bound + 4e-4 * d + 4e-8
 
 
 def _log_det_bound(f, value, kernel):
-    bound = _rounded_features(f, value, kernel)
+    """Return 1e-9 below 1e4 ridge, and what rounding does to log(1 + s^2): (2 s e + e^2) / (1 + s^2) a direction."""
+    moved, least = _rounding(f, kernel)
+    if kernel == "linear":
+        bound = sum((2 * s * moved + moved**2) / (1 + s**2) for s in least)
+    else:
+        bound = 2 * mp.sqrt(abs(value)) * moved + moved**2
     if f.traces <= 1e4 * RIDGE:
         return bound + mpf(1e-9) * max(abs(value), 1)
-    return bound + mpf(1e-3) * abs(value) + (mpf(1e-12) if kernel == "linear" else mpf(3e-4))
+    return bound + (mpf(1e-12) * max(abs(value), 1) if kernel == "linear" else mpf(1e-3) * abs(value) + mpf(3e-4))
 
 
 FEATURES = {
@@ -288,7 +305,11 @@ def _gaussian_family(diagonal, dim):
         value = entropies.gaussian_family(mu, nu, diagonal)
         if value is None:
             return None
-        rounding = 1e-14 if diagonal or dim == 1 else 2e-13 + 1e-15 / min(map(entropies.determination, (mu, nu)))
+        rounding = mpf(1e-14)
+        if not diagonal and dim > 1:
+            # Entropies are rounded by 2^-53 of themselves; with their logarithms, two roundings of J.
+            rounding = 2e-14 + 1e-15 / min(map(entropies.determination, (mu, nu)))
+            rounding += 2 * EPS * max(map(entropies.logarithms, (mu, nu)))
         return value, 1e-12 * value + rounding
 
     divergence = divergences.ExponentialFamily(name)

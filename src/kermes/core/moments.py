@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .cholesky import factor, pad
+from .cholesky import factor, forward, pad
 from .jit import strict_core, tile_core
 from .points import padded
 
@@ -83,6 +83,28 @@ def half_log_det_means(A, rows, B, cols, triangle, skipped, out):
                 L[a, a] += ridge
             pad(L, size, side)
             out[i, j] = 0.5 * factor(L, inverse, 0, side)
+
+
+@tile_core
+def half_log_det_far_means(A, rows, B, cols, triangle, out):
+    """`half_log_det_means` without a ridge, of means that may be far apart in units of the covariances.
+
+    With M = (C + C') / 2 and g = (m - m') / 2 it is log det M + log(1 + g' M^-1 g): M + g g' keeps few digits of M.
+    """
+    size = A.means.shape[1]
+    side = padded(size)
+    L, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(i + 1 if triangle else 0, len(cols)):
+            col = cols[j]
+            gap_of_means(A.means[row], A.tails[row], B.means[col], B.tails[col], 0.5, gap)
+            for a in range(size):
+                for b in range(a + 1):
+                    L[a, b] = 0.5 * (A.covariances[row, a, b] + B.covariances[col, a, b])
+            pad(L, size, side)
+            value = factor(L, inverse, 0, side)
+            out[i, j] = 0.5 * (value + math.log1p(forward(L, inverse, 0, side, gap)))
 
 
 @tile_core

@@ -201,10 +201,14 @@ class Centred(NamedTuple):
 
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray, offsets: IndexArray, error: float) -> Centred:
-        """Centre the features of each measure about their first row, then about their mean: nothing cancels."""
+        """Centre the features of each measure about those of its heaviest atom, then about their mean.
+
+        Nothing cancels: differences are rounded by 1e-16 of themselves, and large ones have little weight. About a
+        light atom far away all of them would be rounded by that distance.
+        """
         starts, sizes = offsets[:-1], np.diff(offsets)
         rounding = error * np.maximum.reduceat(np.abs(values).max(axis=1), starts) if error else np.zeros(len(starts))
-        anchors = values[starts]
+        anchors = values[[start + weights[start:stop].argmax() for start, stop in pairwise(offsets.tolist())]]
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found by the callers
             values = values - np.repeat(anchors, sizes, axis=0)
             own = (slice(start, stop) for start, stop in pairwise(offsets.tolist()))

@@ -126,8 +126,8 @@ class GaussianKL(Divergence):
 
     *Accuracy*: that of a pair depends on its two measures only. Below 1e4 reg rounding changes d^2 by less than 1e-9,
     nearly equal measures included. Above, for the linear and polynomial grounds rounding acts on
-    the standard deviations of the features, by about 1e-15 of the largest feature less the first one (of the largest
-    feature for a polynomial). For other grounds the relative error of d^2 is below 2e-16 k(x, x) / reg. A
+    the standard deviations of the features, by about 1e-15 of the largest one and of the distance of the means (of the
+    largest feature for a polynomial). For other grounds the relative error of d^2 is below 2e-16 k(x, x) / reg. A
     ``NumericalError`` refuses measures for which that could change d^2 by more than about 1e-3 of itself.
 
     Examples

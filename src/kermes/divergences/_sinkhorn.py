@@ -79,8 +79,9 @@ class Sinkhorn(Divergence):
     where it is below some ``10 * tol * epsilon`` the pair is solved more closely, down to an absolute error of about
     1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
     atoms hardly exchange mass. Where groups are so far apart, in units of epsilon, that they exchange none, a
-    difference of their masses below ``tol`` can go unseen, and any value is off by up to ``tol`` times their distance.
-    A smaller ``tol`` is then often not reached, which is reported; ``Wasserstein`` is exact. Rounding adds about 1e-16
+    difference of their masses below ``tol`` goes unseen: the transport and regularised values are off by up to ``tol``
+    times the distance of the groups, the largest cost at most. Debiased pairs of that kind are solved until what is
+    left is at most ``5 * tol`` of their value, or reported. ``Wasserstein`` is exact. Rounding adds about 1e-16
     of the largest cost between the two measures, and of epsilon if the value contains the entropy.
 
     Examples
@@ -150,7 +151,9 @@ class Sinkhorn(Divergence):
         steepness = reach / float(self.epsilon)
         # Measured on MNIST for max(cost) / epsilon from 100 to 10,000, and with squared costs, most of which are small.
         effort = max(1.0, 0.016 * (steepness if self.power == 1.0 else steepness**0.75))
-        shared = self._options(reach), self.value, core_ground(cost, table), reach, steepness > STEEP, effort
+        metric, squared = bool(cost.metric) and not cost.squared, bool(cost.squared)
+        ground = core_ground(cost, table)
+        shared = self._options(reach), self.value, ground, reach, steepness > STEEP, effort, metric, squared
         if table is None:
             return ByPoints(*shared)
         grid = X.support if by_axes and common.given and isinstance(cost, SqEuclidean) else None

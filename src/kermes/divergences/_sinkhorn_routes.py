@@ -27,23 +27,30 @@ LARGEST_SINGLE = 1e38
 #: Pairs of a tile on which the working precision is tried.
 TRIAL = 8
 #: Least marginal error that pairs of the debiased value are solved to, and their self terms, which are paid once per
-#: measure: what it leaves, about epsilon LEAST_TOL^2, is rounding.
-LEAST_TOL = 1e-8
+#: measure: what it leaves, about epsilon LEAST_TOL^2, is rounding. Times the largest cost, ROUNDED_TOL is.
+LEAST_TOL, ROUNDED_TOL = 1e-8, 1e-14
 #: Error of a dual value in units of epsilon: NOISE times the square of the marginal error, at least SINGLE_ERROR in
 #: single precision.
 NOISE, SINGLE_ERROR = 10.0, 1e-6
+#: Error of a debiased value that is proved, in units of tol times the value and SMALL epsilon.
+PROVED, SMALL = 5.0, 1e-4
+#: Groups of atoms at the cost g exchange exp(-g / epsilon) of their mass: what is below ``tol`` and goes unseen moves
+#: potentials by g - epsilon log(1 / tol) at most, which is small up to LINKED epsilon.
+LINKED = 5.0
 
 
 class Prepared(NamedTuple):
     """Measures as plain scaling takes them, and as the log domain does.
 
     ``offset`` is what each measure adds to the value of the cores to give the one asked for, ``status`` how that went.
+    ``links`` (n, 2): longest link between its atoms and sum of all, costs or roots of squared ones.
     """
 
     scaled: Atoms | Images
     atoms: Atoms
     offset: FloatArray
     status: StatusArray
+    links: FloatArray
 
 
 class Pairs(NamedTuple):
@@ -60,7 +67,8 @@ class SinkhornRoute(Route, ABC):
     """Base of the routes: options of the cores, the value asked for, and what the log domain takes costs from.
 
     ``reach``: the largest cost. ``steep``: scalings leave the range of double precision for nearly every pair.
-    ``effort``: iterations over those at a moderate epsilon.
+    ``effort``: iterations over those at a moderate epsilon. ``metric``: whether the cost is one; ``squared``: or the
+    square of one.
     """
 
     options: Options
@@ -69,6 +77,8 @@ class SinkhornRoute(Route, ABC):
     reach: float
     steep: bool
     effort: float
+    metric: bool
+    squared: bool
 
     @abstractmethod
     def atoms(self, X: Measures) -> Atoms:
@@ -85,7 +95,7 @@ class SinkhornRoute(Route, ABC):
     def prepare(self, X: Measures) -> Prepared:
         """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
         atoms = self.atoms(X)
-        return Prepared(self.scaled(atoms), atoms, *self._offsets(atoms))
+        return Prepared(self.scaled(atoms), atoms, *self._offsets(atoms), self._links(atoms))
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the values, by the fastest way that is safe for each pair."""
@@ -114,17 +124,50 @@ class SinkhornRoute(Route, ABC):
         """Solve debiased pairs again, more closely, until the noise of their values is below ``tol`` times the value.
 
         The debiased value is a difference: that of measures near each other is far below its terms, whose noise grows
-        with epsilon.
+        with epsilon. The noise is quadratic in the marginal error where all atoms exchange mass; where groups of atoms
+        do not, it is what their masses differ by, below the marginal error, times the cost of the way between them.
         """
         options, noise = self.options, SINGLE_ERROR if single else 0.0
+        apart, way = self._apart(pairs)
         tol = options.tol
-        while tol > LEAST_TOL:
-            least = options.epsilon * max(NOISE * tol**2, noise) / options.tol
-            close = wanted & (out.status == OK) & (out.values + offset < least)
+        while tol > ROUNDED_TOL:
+            values = out.values + offset
+            proved = PROVED * options.tol * (np.maximum(values, 0.0) + SMALL * options.epsilon)
+            close = apart & (tol * way > proved)
+            if tol > LEAST_TOL:
+                close |= values < options.epsilon * max(NOISE * tol**2, noise) / options.tol
+            close &= wanted & (out.status == OK)
             if not close.any():
                 return
-            tol, noise, out.status[close] = max(0.01 * tol, LEAST_TOL), 0.0, RETRY
+            tol, noise, out.status[close] = max(0.01 * tol, LEAST_TOL if tol > LEAST_TOL else ROUNDED_TOL), 0.0, RETRY
             self._solve(pairs, options._replace(tol=tol), out)
+
+    def _apart(self, pairs: Pairs) -> tuple[AnyArray, AnyArray]:
+        """Return which pairs have groups of atoms that may exchange too little, and what it may cost, per unsent mass.
+
+        Potentials of two atoms differ by at most the cost between them, for a metric; for squared distances links h and
+        h' of the two measures exchange partners at 2 h h'. One measure without groups links those of the other one.
+        """
+        A, rows, B, cols = pairs
+        (h, ways), (k, other_ways) = A.links[rows].T[:, :, None], B.links[cols].T[:, None]
+        if self.metric:
+            apart, way = np.minimum(h, k), np.minimum(ways, other_ways)
+        elif self.squared:
+            with np.errstate(over="ignore"):  # the largest cost is no longer way
+                apart, way = 2.0 * h * k, 2.0 * np.minimum(ways * k, h * other_ways)
+        else:
+            apart = way = np.full((len(rows), len(cols)), self.reach)
+        seen = self.options.epsilon * float(-np.log(self.options.tol))
+        groups = apart > seen + LINKED * self.options.epsilon
+        return groups, np.minimum(way, self.reach) * (1.0 - seen / np.where(groups, apart, np.inf))
+
+    def _links(self, A: Atoms) -> FloatArray:
+        """Return how far groups of atoms of each measure are apart, for the debiased value."""
+        links = np.zeros((len(A.offsets) - 1, 2))
+        if self.value == "debiased" and (self.metric or self.squared):
+            for rows in batches(2.0 * np.diff(A.offsets).astype(np.float64) ** 2):
+                core.sinkhorn.self_terms.trees(self.ground, A, rows, self.squared, links)
+        return links
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
         """What the marginal error leaves of values that are corrected for it."""

@@ -60,6 +60,12 @@ def determination(mu):
     return long(_det(S, len(S)) / product)
 
 
+def logarithms(mu):
+    """Return sum_k |ln S_kk|: what entropies of Gaussians add up, and round."""
+    _, S = moments(mu)
+    return sum(abs(mp.log(long(S[k][k]))) for k in range(len(S)))
+
+
 def _det(A, k):
     try:
         return det([row[:k] for row in A[:k]])

@@ -31,9 +31,10 @@ def laplacian(rate):
 
 
 class Features:
-    """Inner products of the means and of the centred, weighted features of two measures."""
+    """Inner products of the means and of the centred, weighted features of two measures of points in R^dim."""
 
-    def __init__(self, mu, nu, kernel):
+    def __init__(self, mu, nu, kernel, dim=None):
+        self.dim = dim
         self.a, self.b = ([long(w) for w in m.weights] for m in (mu, nu))
         n = len(self.a)
         pooled = [*mu.points, *nu.points]
@@ -59,6 +60,17 @@ class Features:
     @property
     def traces(self):
         return trace(self.FF) + trace(self.GG)
+
+    @property
+    def least_variances(self):
+        """The least variance of either measure and of their mean, for linear features of one or two dimensions."""
+        return [_least(A, self.dim) for A in (self.FF, self.GG, _pooled(self, 0.25)[0])]
+
+
+def _least(FF, dim):
+    """Return the variance, or the product of two variances over their sum: the smaller one or more than half of it."""
+    total = trace(FF)
+    return total if dim == 1 or not total else max(total**2 - trace(times(FF, FF)), 0) / (2 * total)
 
 
 def mmd(f):

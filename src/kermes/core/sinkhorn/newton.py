@@ -105,7 +105,7 @@ def slope_of(d, b, sums):
 
 @strict_core
 def newton(C, a, b, g, eps, tol):
-    """Improve g until the column sums are within tol, or no step along the direction of Newton is long enough."""
+    """Improve g until the column sums are within tol; False if no step along the direction of Newton is long enough."""
     n, m = C.shape
     side = padded(m)
     at = Semidual(np.empty((n, m)), np.empty(m))
@@ -115,13 +115,13 @@ def newton(C, a, b, g, eps, tol):
     error = slope_of(g, b, at.sums)[1]
     for _ in range(STEPS):
         if not error > tol:
-            return
+            return True
         fill_hessian(at, a, b, DAMPING * min(error, 1.0), indices, H)
         pad(H, m, side)
         for j in range(side):
             z[j] = eps * (b[j] - at.sums[j]) if j < m else 0.0
         if not abs(factor(H, inverse, 0, side)) < np.inf:
-            return
+            return False
         forward(H, inverse, 0, side, z)
         backward(H, inverse, side, z)
         first, step = slope_of(z, b, at.sums)[0], 1.0
@@ -136,6 +136,7 @@ def newton(C, a, b, g, eps, tol):
                 break
             step *= max(0.1, min(0.5, first / (first - slope)))  # where a line through both slopes is 0
         if not accepted:
-            return
+            return False
         for j in range(m):
             g[j] = trial[j]
+    return not error > tol

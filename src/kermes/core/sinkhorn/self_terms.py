@@ -1,4 +1,7 @@
-"""REGULARIZED(mu, mu) of each measure, by the symmetric iteration; the cost is symmetric with zero diagonal."""
+"""What the debiased value takes from each measure alone; the cost is symmetric with zero diagonal.
+
+REGULARIZED(mu, mu), by the symmetric iteration, and how far its groups of atoms are apart.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from ..jit import strict_core, tile_core
 from ..status import OK, UNCONVERGED
 from .block import atom_costs, spread
 from .stabilised import RANGE, fill_kernel
+
+LIGHT = 0.1  # part of the mean weight of its measure below which an atom does not link others: it carries too little
 
 
 @tile_core
@@ -82,3 +87,36 @@ def self_values(ground, A, rows, options, out):
         C = np.empty((a.size, a.size))
         atom_costs(ground, A, i, A, i, C)
         out.values[i], out.status[i] = self_value(C, a, options)
+
+
+@strict_core
+def tree(C, a, nearest):
+    """(longest link, sum of the links) of the shortest tree that spans the atoms; those of little mass are leaves."""
+    n, at, longest, total = a.size, 0, 0.0, 0.0
+    least = LIGHT / n  # weights add up to 1
+    for j in range(n):
+        nearest[j] = np.inf
+        at = j if a[j] > a[at] else at
+    for _ in range(n - 1):
+        nearest[at], following = -1.0, -1  # in the tree
+        for j in range(n):
+            if nearest[j] >= 0.0:
+                if a[at] >= least:
+                    nearest[j] = min(nearest[j], C[at, j])
+                if following < 0 or nearest[j] < nearest[following]:
+                    following = j
+        at = following
+        longest, total = max(longest, nearest[at]), total + nearest[at]
+    return longest, total
+
+
+@strict_core
+def trees(ground, A, rows, roots, out):
+    """out[i] = longest link and sum of the links of the measure i in rows, in units of costs or of their ``roots``."""
+    for i in rows:
+        a = A.weights[A.offsets[i] : A.offsets[i + 1]]
+        C = np.empty((a.size, a.size))
+        atom_costs(ground, A, i, A, i, C)
+        if roots:
+            C = np.sqrt(C)
+        out[i, 0], out[i, 1] = tree(C, a, np.empty(a.size))

@@ -159,17 +159,48 @@ def run_stage(pair, eps, tol, max_iter):
 
 
 @strict_core
+def reduce(pair, C, f, g):
+    """Add the potentials of a pair to f and g, and take these off its costs: the plan stays the same.
+
+    What is left of costs is small where the plan has mass, so that potentials of it keep their digits.
+    """
+    for i in range(f.size):
+        f[i] += pair.f[i]
+        pair.f[i] = 0.0
+    for j in range(g.size):
+        g[j] += pair.g[j]
+        pair.g[j] = 0.0
+    for i in range(f.size):
+        for j in range(g.size):
+            pair.cost[i, j] = C[i, j] - (f[i] + g[j])
+
+
+@strict_core
+def restore(pair, C, f, g):
+    """Give a pair that was reduced its costs and potentials back."""
+    for i in range(f.size):
+        pair.f[i] += f[i]
+        for j in range(g.size):
+            pair.cost[i, j] = C[i, j]
+    for j in range(g.size):
+        pair.g[j] += g[j]
+
+
+@strict_core
 def solve_stable(C, a, b, options):
     """(Pair, status) of the entropic problem with cost block C; its plan is diag(u) K diag(v), rows exact.
 
     Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
-    Where the last stage crawls Newton's method finds the potentials, and the iteration has only to confirm them.
-    Costs that are not finite: FAILED.
+    Where the last stage crawls Newton's method finds the potentials, and the iteration has only to confirm them. It
+    cannot where groups of atoms exchange nothing: what their masses differ by, below the tolerance of the stages, has
+    to cross at potentials that are far from those of balanced groups. Then all stages are solved closely, again by
+    Newton's method: at large epsilon groups do exchange mass. Costs that are not finite: FAILED.
     """
     n, m = C.shape
     rows, columns = fill_side(np.empty((3, up(n, GROUP))), a), fill_side(np.empty((3, up(m, GROUP))), b)
     K, ids, top = np.zeros((n + 1, columns.weights.size)), np.empty(rows.weights.size, np.int64), 0.0
-    pair = Absorbed(C, Block(Gibbs(K, K), ids, rows, columns), np.empty(n), np.empty(m), np.zeros(n), np.zeros(m))
+    block = Block(Gibbs(K, K), ids, rows, columns)
+    pair = Absorbed(C.copy(), block, np.empty(n), np.empty(m), np.zeros(n), np.zeros(m))
     for j in range(columns.weights.size):
         K[n, j] = 1.0
     for i in range(rows.weights.size):
@@ -184,17 +215,22 @@ def solve_stable(C, a, b, options):
     stage = max(eps, 0.5 * top)
     if not top < np.inf:
         return pair, FAILED
-    patience = PATIENCE if m <= SIDE else max_iter
-    while True:  # one call of `run_stage`: it is compiled once
+    patience, close, f, g = PATIENCE if m <= SIDE else max_iter, False, np.zeros(n), np.zeros(m)
+    while True:  # one call of `run_stage` and of `newton`: they are compiled once
         last = stage <= eps
         status = run_stage(pair, stage, tol if last else STAGE_TOL, min(patience if last else STAGE_ITER, max_iter))
         if last and (status == OK or patience >= max_iter):
+            restore(pair, C, f, g)
             return pair, status
         fold(rows.scaling, pair.f, stage)
         fold(columns.scaling, pair.g, stage)
         if last:
-            newton(C, a, b, pair.g, eps, 0.5 * tol)
+            reduce(pair, C, f, g)
+        solved = not (last or close) or newton(pair.cost, a, b, pair.g, stage, 0.5 * tol)
+        if last and (solved or close):
             patience = max_iter
+        elif last:
+            close, stage = True, max(2.0 * top, 4.0 * eps)
         stage = max(eps, 0.25 * stage)
 
 
