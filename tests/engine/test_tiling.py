@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kermes.engine._tiling import Block, batches, chunk_side, cut, tile_shape, tile_side
+from kermes.engine._tiling import Block, batches, chunk_side, cover, cut, missing, tile_shape, tile_side
+
+slots = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(np.array)
 
 
 def covered(blocks, shape):
@@ -72,3 +74,49 @@ def test_chunks_hold_a_second_or_two_of_work_and_are_not_too_many():
     assert chunk_side((32, 32), 20_000, 20_000) == 4 * 32
     assert chunk_side((16, 16), 100, 100) == 16
     assert chunk_side((10, 500), 20_000, 20_000) == 70
+
+
+@given(mask=st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=8))
+def test_blocks_cover_any_mask_exactly(mask):
+    mask = np.array(mask)
+    count = np.zeros(mask.shape, dtype=int)
+    for block in cover(mask, symmetric=False):
+        count[np.ix_(block.rows, block.cols)] += 1
+    assert_array_equal(count, mask.astype(int))
+
+
+@given(groups=st.lists(st.integers(0, 3), min_size=1, max_size=12), known=st.sets(st.integers(0, 15)))
+def test_blocks_of_a_symmetric_mask_cover_each_pair_once(groups, known):
+    """Masks as the engine leaves them: whole groups known to each other or not."""
+    table = np.array([[(4 * min(a, b) + max(a, b)) not in known for b in range(4)] for a in range(4)])
+    mask = table[np.ix_(groups, groups)]
+    count = np.zeros(mask.shape, dtype=int)
+    for block in cover(mask, symmetric=True):
+        count[np.ix_(block.rows, block.cols)] += 1
+        if not block.triangle:
+            count[np.ix_(block.cols, block.rows)] += 1
+    assert_array_equal(count, mask.astype(int))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@given(left=slots, right=slots, known=slots)
+def test_each_missing_pair_is_in_one_block(symmetric, left, right, known):
+    """Some pairs are known; slots may be repeated on either side."""
+    table = np.ones((10, 10), dtype=bool)
+    table[np.ix_(known, known)] = False
+    found = missing(lambda rows, cols: table[np.ix_(rows, cols)], left, right, symmetric)
+    count = np.zeros((10, 10), dtype=int)
+    for rows, cols, triangle in found.blocks:
+        pairs = np.ix_(found.left[rows], found.right[cols])
+        count[pairs] += 1
+        if symmetric and not triangle:
+            count[pairs[::-1]] += 1
+    asked = np.zeros((10, 10), dtype=bool)
+    asked[np.ix_(left, right)] = True
+    if symmetric:
+        asked |= asked.T
+        np.fill_diagonal(asked, False)
+        np.fill_diagonal(count, 0)
+        assert found.left is found.right
+    assert_array_equal(count, asked & table)
+    assert set(found.left) <= set(left) | (set(right) if symmetric else set())

@@ -1,4 +1,4 @@
-"""Which pairs are missing (the ledger), and in which pieces they are computed. Pure functions on index arrays.
+"""Which pairs are missing, and in which pieces they are computed. Pure functions on index arrays.
 
 A *tile* is one call of a divergence. A *batch* is a union of tiles, computed by one worker and then kept. A *chunk* is
 one file of a store; a batch is a chunk, or where tiles are strips, a row of chunks.
