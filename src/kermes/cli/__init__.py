@@ -2,7 +2,7 @@
 
 ``_main`` the group, its errors and exit codes · ``_options``, ``_reading`` and ``_output`` what commands share ·
 ``_naming`` kernels by short names, and what ``fit`` and ``compare`` make of them · every other file the commands that
-its first line names.
+its first line names. Start reading at ``_main``.
 
 This file loads nothing but ``signal``, so that Ctrl-C is heard while everything else is loaded.
 """

@@ -5,7 +5,7 @@ The way of one call::
     compare(X, y)
       -> labels, task, folds, score                       _folds     outer folds, each with inner splits of its rows
       -> candidates, given or for these data              _auto, _candidate
-      -> trials: sources, learner, values to try          _candidate
+      -> trials: sources, learner, values to try          _search
       -> for each trial, the cheapest first on a budget   _run
            views of X: the measures, or a matrix for each source, every pair once; with a preprocessing for each
              outer fold, fitted to its training rows, and again for each inner split of them
@@ -15,7 +15,8 @@ The way of one call::
       -> Comparison: leaderboard, predictions, distances, page              _result, _report
 
 ``CandidateModel.fit`` is the inner half of it (views, tune); ``kermes fit`` is a comparison with one candidate.
-Imports ``estimators``, ``definiteness`` and everything below. Start reading at ``_compare``.
+Imports ``estimators``, ``definiteness`` and everything below; the report also ``inspection``, ``clustering``,
+``inference`` and ``plot``. Start reading at ``_compare``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Nothing is downloaded at import. ``_images``: ``load_digits`` works everywhere; the other loaders of images read a
 folder given as ``path`` or by the environment variable ``KERMES_DATA`` · ``_packaged``: data that ship inside other
 packages · ``_synthetic``: measures whose distances are known, and a simulated study.
+Start reading at ``_images``.
 """
 
 from __future__ import annotations

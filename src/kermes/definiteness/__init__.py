@@ -1,7 +1,8 @@
 """Is a Gram matrix positive semidefinite, at which length scales, and what to do if it is not.
 
-``spectrum`` looks, ``psd_length_scale`` and ``psd_curve`` search, ``repair`` and :class:`SpectrumRepair` act.
-Nothing in kermes repairs a matrix unless it is asked to. Imports ``core`` and ``_checks``.
+``_spectrum``: ``spectrum`` looks, ``repair`` and :class:`SpectrumRepair` act · ``_length_scale``: ``psd_length_scale``
+and ``psd_curve`` search. Nothing in kermes repairs a matrix unless it is asked to. Imports ``core`` and ``_linalg``.
+Start reading at ``_spectrum``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Both are frozen values, callable on two arrays of points, with one base: built-in ones have a ``code`` and ``params``
 for the compiled cores, those of your own define ``between(x, y)`` or are plain functions. Imports ``measures``,
-``_checks``, ``exceptions`` and, at call time, ``core``.
+``_frozen`` and, at call time, ``core``. Start reading at ``_base``.
 
 Costs: :class:`Euclidean`, :class:`SqEuclidean`, :class:`Binary`, :class:`Torus`, :class:`Matrix`, :class:`Metric`
 (SciPy's distances), :class:`CostFunction`.

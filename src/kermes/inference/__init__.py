@@ -4,7 +4,7 @@
 differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads, checks and has
 the F of many permutations at a time, ``_permutations`` rearranges and says what was found.
 Means: ``_barycenter`` the barycentre of measures under a divergence, by iterated projections on a common support
-(``_entropic``), or free of one (``_free``): quantile functions, atoms that move, covariances.
+(``_barycenter_entropic``), or free of one (``_barycenter_free``): quantile functions, atoms that move, covariances.
 
 Imports ``_estimator``, ``engine`` and what is below. Start reading at ``_permanova``.
 """

@@ -3,7 +3,7 @@
 ``_measures``: of one, principal axes of its points and in the feature space of a point kernel; of two, what moves
 where. Many: ``_map`` the measures next to one, and the data set on a plane · ``_difference`` where two groups differ.
 ``_models``: which training measures a prediction comes from; are the uncertainties of a Gaussian process right?
-Imports ``estimators`` and everything below.
+Imports ``estimators``, ``inference`` and everything below. Start reading at ``_measures``.
 """
 
 from __future__ import annotations

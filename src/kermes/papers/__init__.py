@@ -4,6 +4,7 @@ A folder holds ``run.py`` with a :class:`~kermes.papers.Paper` named ``PAPER``, 
 grids, ``expected.json`` with the published numbers and the ones measured here, and everything that only this
 reproduction needs: ``kwd`` simulates CT slices and measures their texture, ``gpm`` has test functions on the simplex,
 the theorems, the procedure of the authors and the random numbers of R. ``kermes reproduce KEY`` runs it.
+``_paper`` says what a reproduction is, ``_digits`` has what the semigroup papers share. Start reading at ``_paper``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Displays follow scikit-learn: ``Display.from_...(...)`` computes and draws, ``.p
 by default on a new figure, ``ax_`` and ``figure_`` are where. Nothing is shown. The functions are short forms of the
 displays of their files and return axes or a figure. ``_matrices`` · ``_dendrogram`` and maps of data sets · ``_panels``
 of measures, and transport plans · ``_models`` · ``_difference``; ``_display`` has what they share. Imports
-``inspection`` and everything below.
+``inspection`` and everything below. Start reading at ``_display``.
 """
 
 from __future__ import annotations
