@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 def check_tree() -> None:
     """Everything is committed."""
     if run("git", "status", "--porcelain"):
-        raise SystemExit("there are changes that are not committed.")
+        raise SystemExit("commit or remove what `git status` lists.")
 
 
 def check_versions(tag: str | None) -> None:
@@ -77,6 +77,7 @@ def check_addresses() -> None:
 
 def check_all() -> None:
     """Lint, types, tests, documentation, demo."""
+    print("         make check runs, which takes many minutes ...", flush=True)
     run("make", "check")
 
 
@@ -110,25 +111,29 @@ def main() -> None:
     parser.add_argument("--dry-run", action="store_true", help="go on after a failure; list what is missing")
     parser.add_argument("--only-build", action="store_true", help="only build, and try what was built")
     options = parser.parse_args()
-    steps: list[Callable[[], None]] = [
-        check_tree,
-        lambda: check_versions(options.tag),
-        check_changelog,
-        check_addresses,
-    ]
-    steps = [build] if options.only_build else [*steps, check_all, build]
-    names = ["the tree is clean", "versions agree", "the changelog is ready", "addresses", "make check", "archives"]
-    failures = 0
-    for name, step in zip(names[-len(steps) :], steps, strict=True):
+    steps: dict[str, Callable[[], None]] = {
+        "everything is committed": check_tree,
+        "versions agree": lambda: check_versions(options.tag),
+        "the changelog is collected": check_changelog,
+        "addresses are named": check_addresses,
+        "make check passes": check_all,
+        "archives are built, and the wheel works": build,
+    }
+    if options.only_build:
+        steps = dict([steps.popitem()])
+    missing = 0
+    for name, step in steps.items():
         try:
             step()
-            print(f"ok    {name}", flush=True)
+            print(f"ready    {name}", flush=True)
         except SystemExit as error:
-            print(f"not   {name}: {error}", flush=True)
-            failures += 1
+            print(f"missing  {name}: {error}", flush=True)
+            missing += 1
             if not options.dry_run:
                 break
-    sys.exit(int(failures > 0))
+    if options.dry_run:
+        print(f"{missing} of {len(steps)} steps are missing." if missing else f"ready: tag v{version()} to publish.")
+    sys.exit(int(missing > 0))
 
 
 if __name__ == "__main__":
