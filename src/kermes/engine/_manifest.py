@@ -20,7 +20,7 @@ import numpy as np
 from ..divergences import Divergence
 from ..exceptions import StoreError
 from ..measures import Measures
-from ._job import Scale
+from ._job import Scale, is_ours
 
 FORMAT = 3
 #: The file with the manifest, among the attributes of a group; each array has one of this name too.
@@ -136,7 +136,7 @@ def describe(divergence: Divergence) -> dict[str, str]:
         else vars(divergence)
     )
     strings = {"divergence": _name(type(divergence))}
-    if not _is_ours(type(divergence)):
+    if not is_ours(type(divergence)):
         strings["its code"] = _digest(_code(type(divergence)))
     return strings | {name: _string(value, name) for name, value in parameters.items()}
 
@@ -156,7 +156,7 @@ def _string(value: Any, name: str) -> str:
         return f"array {array.shape} {array.dtype} {_digest(array.tobytes())}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [f"{field.name}={_string(getattr(value, field.name), name)}" for field in dataclasses.fields(value)]
-        code = "" if _is_ours(type(value)) else f" {_digest(_code(type(value)))}"
+        code = "" if is_ours(type(value)) else f" {_digest(_code(type(value)))}"
         return f"{_name(type(value))}({', '.join(fields)}){code}"
     try:
         # A function is pickled by its name, under which it may be another one tomorrow.
@@ -170,12 +170,7 @@ def _string(value: Any, name: str) -> str:
 
 def _name(kind: type) -> str:
     """Return the name of a class, with its module unless it is one of kermes."""
-    return kind.__qualname__ if _is_ours(kind) else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _is_ours(kind: type) -> bool:
-    """Whether a class is one of kermes, whose version says what it does."""
-    return kind.__module__.startswith("kermes.")
+    return kind.__qualname__ if is_ours(kind) else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _code(value: Any) -> bytes:
@@ -184,7 +179,7 @@ def _code(value: Any) -> bytes:
     What they call is not looked at. Line numbers and the order of sets, which differ between processes, do not count.
     """
     if isinstance(value, type):
-        members = [item for kind in value.__mro__ if not _is_ours(kind) for item in vars(kind).items()]
+        members = [item for kind in value.__mro__ if not is_ours(kind) for item in vars(kind).items()]
         coded = [(name, _code(member)) for name, member in sorted(members, key=lambda item: item[0])]
         return b"".join(name.encode() + code for name, code in coded if code)  # pickling adds names without code
     value = getattr(value, "py_func", value)  # of Numba
