@@ -61,7 +61,7 @@ def test_parts_that_are_named_again_and_again_do_not_multiply(tmp_path):
 def test_a_number_is_that_of_one_part(again, tmp_path):
     path = crafted(1, tmp_path / "m")
     tamper(path, lambda schema: schema["content"].update(model=list_node(1, list_node(2, again))))
-    refused(path, "two of its parts have one number|a part of it holds itself")
+    refused(path, "two of its parts have the same number|a part of it holds itself")
 
 
 def test_sparse_matrices_expand_so_far_only(tmp_path, monkeypatch):

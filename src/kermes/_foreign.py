@@ -45,7 +45,7 @@ def decoding(path: str | PathLike[str], what: str) -> Iterator[None]:
             raise
         reason = (str(error).strip().splitlines() or [""])[0] or type(error).__name__
         raise InvalidFileError(
-            f"{os.fspath(path)!r} is not {what}, or it is damaged ({reason}). Is its ending right? Then write it anew."
+            f"{os.fspath(path)!r} is not {what}, or it is damaged ({reason}). Check its extension, or write it anew."
         ) from error
 
 
@@ -201,7 +201,7 @@ def check_npy(content: bytes) -> AnyArray:
         raise ValueError(f"the shape {shape} does not fit its {len(content) - file.tell()} bytes")
     data = file.read()
     if dtype.kind == "U" and (np.frombuffer(data, f"{dtype.byteorder}u4") > sys.maxunicode).any():
-        raise ValueError("its strings have characters that do not exist")
+        raise ValueError("its strings hold invalid characters")
     return np.ndarray(shape, dtype, data, order="F" if fortran else "C")
 
 

@@ -44,7 +44,7 @@ def check_description(node: Any, known: dict[Any, int]) -> int:
     if weight > MOST_PARTS:
         raise ValueError(f"it stands for more than {MOST_PARTS:,} parts")
     if again is not None and again != weight:
-        raise ValueError("two of its parts have one number")
+        raise ValueError("two of its parts have the same number")
     if number:
         known[number] = weight
     return weight

@@ -121,7 +121,7 @@ X, Y = clouds(12)
         (
             lambda m: m.partial_fit(X[Y < 2], Y[Y < 2], [0, 1, 2]).predict(X),
             UnsuitableDataError,
-            "there was no sample of class 2 yet",
+            "there has been no sample of class 2 yet",
         ),
         (lambda m: m.set_params(gamma=0.0).fit(X, Y), InvalidParameterError, "`gamma` must be a finite number greater"),
         (lambda m: m.set_params(chunk_size=0).fit(X, Y), InvalidParameterError, "`chunk_size` must be an integer"),

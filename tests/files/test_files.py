@@ -287,7 +287,7 @@ def test_hostile_arrays(tmp_path):
     (tmp_path / "bad-ubyte").write_bytes(idx(IMAGES)[:40])
     refused("bad-ubyte", "is not an IDX file")
     (tmp_path / "x.xyz").write_text("x")
-    refused("x.xyz", "has an ending that says no kind of data")
+    refused("x.xyz", "has an extension that kermes does not know")
     np.save(tmp_path / "i.npy", IMAGES)
     (tmp_path / "labels.txt").write_text("1\n2\n")
     refused("i.npy", "holds 2 labels for 6 measures", labels=tmp_path / "labels.txt")

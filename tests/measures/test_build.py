@@ -132,7 +132,7 @@ def test_bad_images(images, options, error, message):
     [
         ([1, 2], [0, 1], r"shape \(n, m\) with n >= 1; got \(2,\)"),
         ([[1, 2]], [0, 1, 2], "one point for each of the 2 bins"),
-        ([[1, 2]], [0, 1, 2], "Of bin edges take the middles"),
+        ([[1, 2]], [0, 1, 2], "Of bin edges take the midpoints"),
         ([[1, 2]], [0, nan], "point 1 of `support` is not finite"),
         ([[1, 2, 3]], [0, 5, 0], "points 0 and 2 of `support` coincide"),
         ([[1, 1], [1, -1]], [0, 1], "histogram 1 has the negative weight -1"),

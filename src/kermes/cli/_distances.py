@@ -127,7 +127,7 @@ def write_matrix(matrix: Any, keys: Any, by: str, name: str, path: Path) -> None
     elif kind == ".csv":
         columns = {by: keys} | {str(key): column for key, column in zip(keys, matrix.T, strict=True)}
         if len(columns) <= len(keys):
-            raise InvalidParameterError("two measures have one name, so a CSV cannot hold both; use .npz.")
+            raise InvalidParameterError("two measures have the same name, so a CSV cannot hold both; use .npz.")
         write_rows(columns, path)
     else:
         with whole(path) as temporary, open(temporary, "wb") as file:
@@ -158,7 +158,7 @@ def replacing(path: Path, resumable: bool) -> Iterator[Path]:
     draft = path.with_name(f"{path.stem}.new{path.suffix}") if beside else path
     if beside and draft.exists():
         raise FileExistsError(
-            f"{str(draft)!r} is in the way, of an interrupted run? Go on with -o {draft} --resume, or remove it."
+            f"{str(draft)!r} is in the way, left by an interrupted run? Go on with -o {draft} --resume, or remove it."
         )
     try:
         yield draft

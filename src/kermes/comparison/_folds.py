@@ -84,7 +84,7 @@ def read_target(y: Any, n: int, task: str) -> tuple[AnyArray, str]:
             )
         labels, codes = as_labels(target, "y")
         if len(labels) < 2:
-            raise UnsuitableDataError(f"`y` must have two classes at least; it holds one only, {labels[0]!s}.")
+            raise UnsuitableDataError(f"`y` must have at least two classes; it holds only one, {labels[0]!s}.")
         return np.asarray(labels[codes]), task
     try:
         numbers = target.astype(np.float64)

@@ -184,7 +184,7 @@ class Comparison:
         """
         row = self[name]
         if not row.predicted:
-            raise InvalidParameterError(f"candidate {name!r} has no predictions; it {row.status}: {row.message}")
+            raise InvalidParameterError(f"candidate {name!r} has no predictions ({row.status}: {row.message}).")
         rows = np.concatenate([fold.test for fold in self.folds[: len(row.predicted)]])
         return OutOfFold(rows, self.y[rows], np.concatenate(row.predicted))
 

@@ -322,7 +322,7 @@ def profile(squares: FloatArray, length_scale: float, power: float) -> FloatArra
 def roots(squares: FloatArray) -> FloatArray:
     """Return distances from their squares, none of which may be negative."""
     if (squares < 0).any():
-        raise NumericalError("some squared distances are negative, which no distance is; use a learner of kernels.")
+        raise NumericalError("some squared distances are negative; use a learner that takes kernels.")
     return np.sqrt(squares)
 
 

@@ -335,7 +335,7 @@ def _reported(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"`store` {path} cannot be written: {error.strerror or error}. What was finished is kept: free space or "
-            "give the right to write there, then continue with the same data and divergence (--resume)."
+            "grant write permission there, then continue with the same data and divergence (--resume)."
         ) from error
 
 

@@ -121,7 +121,7 @@ class _LSSVM(KernelEstimator):
 def _has_probabilities(machine: Any) -> bool:
     """Whether there is ``predict_proba``; the error says what to do, as that of scikit-learn's SVC does."""
     if not machine.probability:
-        raise AttributeError("predict_proba is available with probability=True, given before fit.")
+        raise AttributeError("predict_proba is available with probability=True, set before fit.")
     return True
 
 
@@ -222,7 +222,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         ----------
         X : Measures, or anything ``as_measures`` takes
         y : array of shape (n,)
-            Labels, of two classes at least.
+            Labels, of at least two classes.
         sample_weight : array of shape (n,), optional
             Multiplies gamma for each sample: :math:`1 / (\gamma s_i)` on the diagonal. 0 leaves a sample out.
         """
@@ -236,7 +236,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         if self.probability:
             if np.bincount(self._labels, minlength=len(self.classes_)).min() < 2:
                 raise UnsuitableDataError(
-                    "probability=True needs two samples of each class at least: sigmoids are fitted to samples left "
+                    "probability=True needs at least two samples of each class: sigmoids are fitted to samples left "
                     "out."
                 )
             self.sigmoids_ = fit_sigmoids(self._left_out(), self._targets, 1.0 / self._ridge)

@@ -212,7 +212,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         """Solve each problem from the moments of the classes that take part in it."""
         empty = [str(label) for label, part in zip(self.classes_, self._moments, strict=True) if not part.count]
         if empty:
-            raise UnsuitableDataError(f"there was no sample of class {empty[0]} yet; every class needs one.")
+            raise UnsuitableDataError(f"there has been no sample of class {empty[0]} yet; every class needs one.")
         n_features = len(self._moments[0].mean)
         coef, intercept = np.empty((n_features, self.codes_.shape[1])), np.empty(self.codes_.shape[1])
         pooled: dict[tuple[int, ...], tuple[FloatArray, FloatArray]] = {}

@@ -318,4 +318,4 @@ def _require_known(path: Path) -> None:
         if kind(path) == "images" and not any(path.glob("*.*")) and not any(path.glob("*/*.*")):
             raise InvalidFileError(f"the folder {os.fspath(path)!r} has no files of data; give {KINDS}.")
     elif not _ending(path) and path != Path("-"):
-        raise InvalidFileError(f"{path.name!r} has an ending that says no kind of data; give {KINDS}.")
+        raise InvalidFileError(f"{path.name!r} has an extension that kermes does not know; give {KINDS}.")

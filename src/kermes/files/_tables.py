@@ -61,7 +61,7 @@ def read_source(source: Source, path: Path, wanted: Wanted, drop_missing: bool =
         require_column(source.schema, name)
         if source.schema[name] == nw.Binary:
             raise InvalidFileError(
-                f"{str(path)!r}: the column {name!r} holds bytes that are no text in UTF-8; name their encoding, such "
+                f"{str(path)!r}: the column {name!r} holds bytes that are not UTF-8 text; name their encoding, such "
                 "as --encoding latin-1, or convert it."
             )
     if wanted.columns is None:

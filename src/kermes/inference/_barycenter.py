@@ -207,7 +207,7 @@ def _way(divergence: Any, dim: int) -> _Way:
             return _Way(2.0, of_gaussians, iterated)
         raise InvalidParameterError(
             "a barycentre of GaussianWasserstein needs `ground` = ground.Linear(): in the feature space of "
-            f"{divergence.ground!r} it is no measure on the points."
+            f"{divergence.ground!r} it is not a measure on the points."
         )
     along = isinstance(divergence, SlicedWasserstein)
     if not along and not (isinstance(divergence, Wasserstein) and isinstance(divergence.cost, EuclideanCost)):

@@ -245,7 +245,7 @@ def k_sample(
         unit = float(np.float64(study.scale) ** power)
     if not np.finfo(np.float64).tiny <= unit <= 1e300:
         raise UnsuitableDataError(
-            f"distances of {study.scale:.3g} to the power {power:g} are no numbers. Divide all distances by one."
+            f"distances of {study.scale:.3g} to the power {power:g} overflow or underflow. Rescale all distances."
         )
     name = f"{'energy' if statistic == 'energy' else 'MMD'} test"
     # With delta in place of squared distances, T is twice the sum of squares between groups.

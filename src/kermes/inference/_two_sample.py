@@ -134,8 +134,8 @@ def _atoms(cloud: Any, name: str, counts: bool) -> FloatArray:
         points = np.repeat(points, weights.astype(np.int64), axis=0)
     elif weights.max() > weights.min() * (1 + 1e-9):
         raise InvalidMeasureError(
-            f"`{name}` has atoms of unequal weights, {weights.min():g} to {weights.max():g}, which are no draws of one "
-            "distribution. If weights count equal draws, pass counts=True."
+            f"`{name}` has atoms of unequal weights, {weights.min():g} to {weights.max():g}, which are not draws from "
+            "one distribution. If weights count equal draws, pass counts=True."
         )
     if len(points) < 2:
         raise UnsuitableDataError(f"`{name}` must have at least two atoms; got {len(points)}.")

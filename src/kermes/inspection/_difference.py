@@ -261,8 +261,8 @@ def _typical_distance(points: FloatArray) -> float:
     found = unit * median_distance(pdist(apart / unit)) if apart.any() else 1.0
     if not 1e-150 <= found <= 1e150:
         raise UnsuitableDataError(
-            f"the median distance between points of `X` is {found:.3g}, and its square is no number. Scale the points, "
-            "or give the kernel `ground`."
+            f"the median distance between points of `X` is {found:.3g}, and its square overflows or underflows. Scale "
+            "the points, or give the kernel `ground`."
         )
     return found
 

@@ -50,7 +50,7 @@ def from_histograms(histograms: ArrayLike, support: ArrayLike) -> Packed:
     if bins.ndim != 2 or len(bins) != values.shape[1]:
         raise InvalidMeasureError(
             f"`support` must have shape ({values.shape[1]},) or ({values.shape[1]}, d), one point for each of "
-            f"the {values.shape[1]} bins; got {np.shape(support)}. Of bin edges take the middles: "
+            f"the {values.shape[1]} bins; got {np.shape(support)}. Of bin edges take the midpoints: "
             "(edges[1:] + edges[:-1]) / 2."
         )
     for bad in _not_finite(bins)[:1]:

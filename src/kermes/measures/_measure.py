@@ -80,7 +80,7 @@ class Measure:
     def __float__(self) -> float:
         """Refuse; what makes numbers of an object array of measures gets here."""
         raise InvalidMeasureError(
-            "a measure is not a number, and an object array of measures is no array of numbers. scikit-learn makes "
+            "a measure is not a number, and an object array of measures is not an array of numbers. scikit-learn makes "
             "numbers of object arrays in self-training and one-vs-one: pass it a data frame of one column, "
             "X.to_series().to_frame()."
         )
