@@ -26,7 +26,7 @@ def measures(n):
         (["a", "b", "a"], "regression", "not numbers: use task='classification'"),
         ([1.0, np.inf, 2.0], "regression", "finite numbers"),
         ([2.0, 2.0, 2.0], "regression", "all values of `y` are equal, 2"),
-        (["a", "a", "a"], "classification", "it holds one only, a"),
+        (["a", "a", "a"], "classification", "it holds only one, a"),
         (np.array([1, "a", 2], dtype=object), "classification", "labels of one kind"),
         ([0, 1, 0], "clasification", "Did you mean 'classification'"),
         ([[0, 1], [1, 0]], "classification", "one per measure; got shape"),
