@@ -327,7 +327,7 @@ def roots(squares: FloatArray) -> FloatArray:
 
 
 def predictions(learner: Any, samples: View) -> AnyArray:
-    """Return the predictions of a fitted learner; refuse those that are no numbers."""
+    """Return the predictions of a fitted learner; refuse those that are not finite."""
     found = np.asarray(learner.predict(samples))
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise NumericalError(f"{type(learner).__name__} predicted values that are not finite.")
@@ -335,7 +335,7 @@ def predictions(learner: Any, samples: View) -> AnyArray:
 
 
 def finite_score(value: float) -> float:
-    """Return a score; refuse one that is no number, which would compare with nothing."""
+    """Return a score; refuse one that is not finite, which would compare with nothing."""
     if not np.isfinite(value):
         raise NumericalError(
             f"the score or its standard deviation is {value}. If the values of `y` are huge, rescale them."

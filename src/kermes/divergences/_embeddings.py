@@ -142,8 +142,8 @@ class ByFeatures(Route):
     r"""Explicit features of a Gaussian of low numerical rank: :math:`F(\mu) = L^{-1} \int k(\mathrm{pivots}, x) d\mu`.
 
     The embedding loses :math:`\langle \mu, \mu \rangle - |F(\mu)|^2 \geq 0`, which is computed for each measure: it is
-    the estimated error. Where it is no rounding the pairs are computed from their atoms, so that they do not depend on
-    the points that pivots were taken from.
+    the estimated error. Where it is more than rounding, the pairs are computed from their atoms, so that they do not
+    depend on the points that pivots were taken from.
     """
 
     source: KernelSource

@@ -202,7 +202,7 @@ class Job:
             )
 
     def _refuse_negative(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
-        """Refuse values below 0 that are not rounding: they are no distances, and 0 would be a wrong one."""
+        """Refuse values below 0 that are not rounding: they are not distances, and 0 would be a wrong one."""
         if self.divergence.signed or not values.min(initial=0.0) < 0:
             return
         limit = self.route.rounding(self.A, self.B, rows, cols) + ROUNDING * float(np.abs(values).max())

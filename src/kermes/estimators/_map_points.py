@@ -42,7 +42,7 @@ class MapPoints(TransformerMixin, MeasureEstimator):
     -----
     Targets are passed on, each repeated for the atoms of its measure, so that supervised transformers work too.
     The result is :class:`Measures` also for a 2-D array, whose rows are Dirac masses; ``set_output`` does nothing,
-    since measures are no table. Equal input gives equal bits, so that the engine remembers distances between
+    since measures are not a table. Equal input gives equal bits, so that the engine remembers distances between
     transformed measures too: a grid search over what follows this step pays each pair once per fold. *Cost*: that of
     the transformer on the atoms, or on the support that histograms and images share.
 

@@ -161,7 +161,7 @@ def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence
     if numbers:
         raise InvalidFileError(
             f"{where} the string {stray[1]!r} among its numbers in {row_number(stray[0])}; correct the cell, or "
-            "leave it empty and use --drop-missing (drop_missing=True). If the column is no coordinate, name those "
+            "leave it empty and use --drop-missing (drop_missing=True). If the column is not a coordinate, name those "
             f"that are: --columns {','.join(others) or '...'}."
         )
     if required:

@@ -133,7 +133,7 @@ def _by_pyarrow(wanted: Request) -> Any:
 
 
 def _names(column: Any) -> Any:
-    """Return coded bytes as coded strings; bytes where they are no text in UTF-8, an error for whoever reads them."""
+    """Return coded bytes as coded strings; bytes where they are not UTF-8 text, an error for whoever reads them."""
     import pyarrow as pa
 
     try:

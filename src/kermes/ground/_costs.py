@@ -91,7 +91,7 @@ class Euclidean(Cost):
     absolute: ClassVar[bool] = True
 
     def between(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the distances; those whose squares are no normal numbers in units of their largest coordinate."""
+        """Return the distances; those whose squares are not normal numbers in units of their largest coordinate."""
         values = super().between(x, y)
         odd = np.nonzero(~((values > 1e-150) & (values < 1e150)))
         gaps = np.abs(x[odd[0]] - y[odd[1]])
@@ -244,7 +244,7 @@ class Metric(Cost):
     Parameters
     ----------
     name : str
-        ``'cosine'``, ``'correlation'`` and ``'braycurtis'`` are no metrics; the others are.
+        ``'cosine'``, ``'correlation'`` and ``'braycurtis'`` are not metrics; the others are.
     """
 
     name: str

@@ -56,7 +56,7 @@ class AnisotropicWasserstein(MeasureKernel):
     of a pair it holds depends on the order of the samples, and it is indefinite for most data. With m = 2,
     c = 4, :math:`\rho = (1, 0.1)` and the weights :math:`a_1 = 0.5, 0.6, 0.4` its eigenvalues are -0.06, 1 and 2.06. No
     small nugget repairs that: this, not an ill-conditioned kernel, is what makes likelihoods fail. The whole
-    directional matrix is similar to the matrix of this kernel; it has positive eigenvalues, but is no covariance.
+    directional matrix is similar to the matrix of this kernel; it has positive eigenvalues, but is not a covariance.
 
     On m = 2 points the kernel depends on :math:`1/\rho_1^2 + 1/\rho_2^2` only: one length scale says as much.
     *Cost*: :math:`O(m)` per pair for every new rho; the gradient holds m numbers per pair.

@@ -86,7 +86,7 @@ class MassWeighted(CompoundKernel):
 
 
 def _products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the products of masses, or refuse those that are no normal numbers."""
+    """Return the products of masses, or refuse those that are not normal numbers."""
     with np.errstate(over="ignore", under="ignore"):
         products = left * right
     if not np.isfinite(products).all() or products.min(initial=1.0) < np.finfo(np.float64).tiny:
@@ -120,7 +120,7 @@ class MassLaplace(MeasureKernel):
     Notes
     -----
     If all masses are M it is ``Semigroup(ExponentialFamily(family, beta * M))``, equation (2), which goes through the
-    engine: use that where masses are no information. As the paper says, the exponent grows with the masses, so that
+    engine: use that where masses say nothing. As the paper says, the exponent grows with the masses, so that
     Gram matrices of large ones are all but diagonal (choose a small beta), and a measure of much less mass than
     another is hardly seen in their sum.
 

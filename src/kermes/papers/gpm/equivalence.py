@@ -110,7 +110,7 @@ def se_length_scales(a: ArrayLike, b: ArrayLike, squared_distance: float, rho: f
 def directional(S: ArrayLike, inverse_squared_rho: ArrayLike) -> float:
     r"""Return the anisotropic WSE value of equation 16, :math:`\exp(-\frac12 \sum_i S_i / \rho_i^2)`.
 
-    From b to a the value is another one: this is no kernel. See :class:`kermes.kernels.AnisotropicWasserstein`.
+    From b to a the value is another one: this is not a kernel. See :class:`kermes.kernels.AnisotropicWasserstein`.
     """
     return float(np.exp(-0.5 * np.asarray(S, dtype=np.float64) @ np.asarray(inverse_squared_rho, dtype=np.float64)))
 
