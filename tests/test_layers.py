@@ -16,7 +16,7 @@ EDGES = {
     "_atomic": {"_dry_run"},
     "_checks": set(),
     "_dry_run": set(),
-    "_estimator": {"_frozen", "_scales", "definiteness", "divergences", "engine", "kernels", "measures"},
+    "_estimator": {"_frozen", "_scales", "divergences", "engine", "kernels", "measures"},
     "_foreign": set(),
     "_frozen": set(),
     "_linalg": set(),

@@ -16,6 +16,9 @@ import numpy as np
 from ._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from .exceptions import InvalidParameterError, MissingDependencyError
 
+#: Largest difference between a matrix and its transpose, relative to the largest entry, that counts as rounding.
+ASYMMETRY = 1e-8
+
 
 def real(
     value: Any,
@@ -105,6 +108,24 @@ def _slips(a: str, b: str) -> int:
 def row_number(row: int) -> str:
     """Return how messages name a row: as pandas, NumPy and polars count, and saying so."""
     return f"row {row} (counting from 0)"
+
+
+def as_symmetric(K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not kernel(X, Y).") -> FloatArray:
+    """Return K as an exactly symmetric array of finite floats, or say what it is instead."""
+    matrix: FloatArray = np.asarray(K, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise InvalidParameterError(f"`{name}` must be a square Gram matrix; got shape {matrix.shape}.{remedy}")
+    if not np.isfinite(matrix).all():
+        i, j = np.argwhere(~np.isfinite(matrix))[0]
+        raise InvalidParameterError(f"`{name}` must hold finite numbers; entry ({i}, {j}) is {matrix[i, j]}.")
+    gap = np.abs(matrix - matrix.T)
+    if gap.max() > ASYMMETRY * np.abs(matrix).max():
+        i, j = np.unravel_index(gap.argmax(), gap.shape)
+        raise InvalidParameterError(
+            f"`{name}` must be symmetric; entries ({i}, {j}) and ({j}, {i}) differ by {gap[i, j]:.3g}. "
+            f"Use ({name} + {name}.T) / 2 if that is noise."
+        )
+    return np.asarray((matrix + matrix.T) / 2.0)
 
 
 def as_distances(values: ArrayLike, name: str) -> FloatArray:

@@ -10,11 +10,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from ._checks import require_order
+from ._checks import as_symmetric, require_order
 from ._frozen import HoldsFrozen
 from ._scales import median_distance
 from ._typing import AnyArray, FloatArray, IndexArray
-from .definiteness._spectrum import as_symmetric
 from .divergences import Divergence, SlicedWasserstein
 from .engine import pairwise
 from .exceptions import InvalidParameterError, UnsuitableDataError

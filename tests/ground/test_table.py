@@ -74,10 +74,10 @@ def test_mmd_is_a_metric_if_the_matrix_has_full_rank(K, full):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.ones((2, 3)), r"square array, a kernel matrix; got shape \(2, 3\)"),
-        (np.zeros((0, 0)), "square array"),
+        (np.ones((2, 3)), r"square Gram matrix; got shape \(2, 3\)"),
+        (np.zeros((0, 0)), "square Gram matrix"),
         ([[1.0, np.nan], [np.nan, 1.0]], r"finite numbers; entry \(0, 1\) is nan"),
-        ([[1.0, 0.5], [0.2, 1.0]], r"symmetric; entry \(0, 1\) is 0.5 and \(1, 0\) is 0.2"),
+        ([[1.0, 0.5], [0.2, 1.0]], r"symmetric; entries \(0, 1\) and \(1, 0\) differ by 0.3"),
         ([[0.0, 1.0], [1.0, 0.0]], r"smallest eigenvalue is -1, its largest 1\. Use definiteness\.repair"),
     ],
 )

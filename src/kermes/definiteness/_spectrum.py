@@ -10,16 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import choice
+from .._checks import as_symmetric, choice
 from .._linalg import eigh, eigvalsh
 from .._quantities import counted
 from .._typing import ArrayLike, FloatArray
 from ..core import eigenvalues
 from ..core.eigenvalues import negative_mass, rounding
-from ..exceptions import InvalidParameterError
 
-#: Largest difference between K and its transpose, relative to the largest entry, that counts as rounding.
-ASYMMETRY = 1e-8
 #: Repairs.
 HOW = ("clip", "flip", "shift")
 
@@ -105,26 +102,6 @@ def spectrum(K: ArrayLike) -> Spectrum:
     values: FloatArray = eigvalsh(as_symmetric(K, "K"))
     values.flags.writeable = False
     return Spectrum(values, rounding(values))
-
-
-def as_symmetric(K: ArrayLike, name: str) -> FloatArray:
-    """Return K as an exactly symmetric array of finite floats, or say what it is instead."""
-    matrix: FloatArray = np.asarray(K, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise InvalidParameterError(
-            f"`{name}` must be a square Gram matrix; got shape {matrix.shape}. Pass kernel(X), not kernel(X, Y)."
-        )
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise InvalidParameterError(f"`{name}` must hold finite numbers; entry ({i}, {j}) is {matrix[i, j]}.")
-    gap = np.abs(matrix - matrix.T)
-    if gap.max() > ASYMMETRY * np.abs(matrix).max():
-        i, j = np.unravel_index(gap.argmax(), gap.shape)
-        raise InvalidParameterError(
-            f"`{name}` must be symmetric; entries ({i}, {j}) and ({j}, {i}) differ by {gap[i, j]:.3g}. "
-            f"Use ({name} + {name}.T) / 2 if that is noise."
-        )
-    return np.asarray((matrix + matrix.T) / 2.0)
 
 
 def repair(K: ArrayLike, how: str = "clip") -> FloatArray:

@@ -13,13 +13,12 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import as_distances, choice, positive, real
+from .._checks import ASYMMETRY, as_distances, choice, positive, real
 from .._estimator import KernelEstimator, MeasureEstimator
 from .._scales import median_distance
 from .._typing import FloatArray
 from ..core import profiles
 from ..definiteness import spectrum
-from ..definiteness._spectrum import ASYMMETRY
 from ..engine import Engine, pairwise
 from ..exceptions import IndefiniteKernelWarning, InvalidParameterError, UnsuitableDataError
 from ..measures import Measures

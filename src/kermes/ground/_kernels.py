@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._checks import integer, positive, real
+from .._checks import as_symmetric, integer, positive, real
 from .._frozen import FrozenArray
 from .._typing import ArrayLike, FloatArray, IndexArray
 from ..core import ground_codes
@@ -231,20 +231,7 @@ def _has_full_rank(values: FrozenArray) -> bool:
 
 def _positive_semidefinite(values: ArrayLike) -> FloatArray:
     """Return a kernel matrix, symmetric to the last bit, or say what is wrong."""
-    table: FloatArray = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
-        raise InvalidParameterError(f"`values` must be a square array, a kernel matrix; got shape {table.shape}.")
-    if not np.isfinite(table).all():
-        i, j = np.argwhere(~np.isfinite(table))[0]
-        raise InvalidParameterError(f"`values` must hold finite numbers; entry ({i}, {j}) is {table[i, j]}.")
-    gap = np.abs(table - table.T)
-    if gap.max() > 1e-9 * np.abs(table).max():
-        i, j = np.unravel_index(int(gap.argmax()), gap.shape)
-        raise InvalidParameterError(
-            f"`values` must be symmetric; entry ({i}, {j}) is {table[i, j]:g} and ({j}, {i}) is {table[j, i]:g}. Take "
-            "the mean of the matrix and its transpose."
-        )
-    table = 0.5 * (table + table.T)
+    table = as_symmetric(values, "values", "")
     spectrum = np.linalg.eigvalsh(table)
     if spectrum[0] < -1e-9 * np.abs(spectrum).max():
         raise InvalidParameterError(
