@@ -229,7 +229,8 @@ def test_degenerate_maps():
 def test_what_maps_refuse(clouds):
     X = clouds(4, 2)
     for call, message in [
-        (lambda: data_map(X, "euclidean"), "`divergence` must be a divergence, None or 'precomputed'"),
+        (lambda: data_map(X, "euclidean"), "`divergence` must be a divergence such as .* or 'precomputed'; got 'eucl"),
+        (lambda: data_map(1.0 - np.eye(3)), "looks like distances between 3 measures"),
         (lambda: data_map(np.ones((2, 2)), "precomputed"), "zero on the diagonal"),
         (lambda: data_map(X, method="pca"), "`method` must be 'mds', 'kernel_pca' or an embedding"),
         (lambda: data_map(X, length_scale=1.0), "for method='kernel_pca' only"),

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 
-from .._checks import as_distances, integer, positive
+from .._checks import integer, positive
 from .._estimator import default_divergence
 from .._linalg import leading_eigh
 from .._scales import median_distance, unit_of
@@ -18,6 +18,7 @@ from ..core.eigenvalues import rounding
 from ..divergences import Divergence
 from ..engine import Engine, pairwise
 from ..exceptions import InvalidParameterError
+from ..inference._study import distances_of
 from ..measures import Measure, as_measures
 
 
@@ -153,12 +154,7 @@ def data_map(
     >>> inspection.data_map(X, divergences.Wasserstein())
     DataMap(mds: 3 measures in dimension 2, stress 0.00, 100% explained)
     """
-    if not isinstance(divergence, str):
-        D = pairwise(as_measures(X), divergence=default_divergence(divergence), engine=engine)
-    elif divergence == "precomputed":
-        D = as_distances(X, "X")
-    else:
-        raise InvalidParameterError(f"`divergence` must be a divergence, None or 'precomputed'; got {divergence!r}.")
+    D = distances_of(X, divergence, engine)
     wanted = integer(n_components, "n_components", low=1)
     if length_scale is not None and method != "kernel_pca":
         raise InvalidParameterError("`length_scale` is for method='kernel_pca' only; leave it out.")
