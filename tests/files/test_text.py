@@ -88,9 +88,27 @@ def test_decimal_commas_in_quotes_between_commas(tmp_path):
             r"the number '1,5' with a decimal comma in row 0 \(counting from 0\); read the file with --decimal ,",
         ),
         ("g;x\na;1\nb;2,5\n", {"columns": ["x"]}, r"the number '2,5' with a decimal comma in row 1 \(counting"),
+        (
+            'g,x\na,"1,5"\nb,2.5\n',
+            {},
+            r"the number '1,5' with a decimal comma in row 0 \(counting from 0\); others have a decimal point",
+        ),
+        (
+            'g,x\na,"1,5"\nb,2.5\n',
+            {"decimal": ","},
+            r"the number '2.5' with a decimal point in row 1 \(counting from 0\); others have a decimal comma",
+        ),
+        (
+            "g;x\na;1.5\nb;2.5\n",
+            {"decimal": ","},
+            r"'1.5' with a decimal point in row 0 .* read the file with --decimal \.",
+        ),
+        ("g;x\na;1,5\nb;ND\n", {"decimal": ","}, r"the column 'x' has the string 'ND' among its numbers in row 1"),
         ("g,x,y\na,1,2\nb,ND,3\n", {}, r"t\.csv': the column 'x' has the string 'ND' among its numbers in row 1"),
         ("g,x\na,low\nb,high\n", {"columns": ["x"]}, r"t\.csv: the column 'x' has type String, such as 'low' in row 0"),
         ("g,x\n", {}, r"t\.csv' has the names of 2 columns and no rows"),
+        ("g,x,y\n", {"columns": ["x"]}, r"t\.csv' has the names of 3 columns and no rows"),
+        ("g,x,y\na,1,2\n", {"by": None, "columns": ["x"]}, r"`by` \(--by\) must name .*, one of g, x, y\."),
         ("g,x\na,1\n", {"separator": "||"}, "`separator`.* must be one character"),
         ("g,x\na,1\n", {"decimal": "'"}, r"`decimal`.* must be '\.' or ','"),
         ("g,x\na,1\n", {"decimal": ",", "separator": ","}, "they must differ"),
@@ -102,7 +120,7 @@ def test_decimal_commas_in_quotes_between_commas(tmp_path):
 def test_mistakes_name_the_file_the_row_and_the_value(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises((InvalidFileError, InvalidMeasureError, InvalidParameterError), match=message):
-        files.read(tmp_path / "t.csv", by="g", **options)
+        files.read(tmp_path / "t.csv", **{"by": "g", **options})
 
 
 def test_metadata_of_measures(tmp_path, monkeypatch):

@@ -29,7 +29,6 @@ WHOLE, DECIMAL = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII), re.compile(r"-?\d+\
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 #: Whole numbers, also as spreadsheets write them.
 SPREADSHEET = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
-COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect) -> Data:
@@ -40,9 +39,10 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
     else:
         labels = [name for name in wanted.constant if name not in wanted.numbers]
         text = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
-        source = _text.source(path, dialect, None if wanted.columns is None else wanted.names, text, labels)
+        every = wanted.columns is None or wanted.by is None  # the message on a missing `by` lists all columns
+        source = _text.source(path, dialect, None if every else wanted.names, text, labels)
     try:
-        data = read_source(source, path, wanted, drop_missing)
+        data = read_source(source, path, wanted, drop_missing, dialect.decimal)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
     if is_parquet:
@@ -50,7 +50,9 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
     return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
 
-def read_source(source: Source, path: Path, wanted: Wanted, drop_missing: bool = False) -> Data:
+def read_source(
+    source: Source, path: Path, wanted: Wanted, drop_missing: bool = False, decimal: str | None = None
+) -> Data:
     """Read measures from the table of a file."""
     if wanted.by is None:
         raise InvalidParameterError(
@@ -65,10 +67,10 @@ def read_source(source: Source, path: Path, wanted: Wanted, drop_missing: bool =
                 "as --encoding latin-1, or convert it."
             )
     if wanted.columns is None:
-        wanted = wanted._replace(columns=_coordinates(source, set(wanted.names), path))
+        wanted = wanted._replace(columns=_coordinates(source, set(wanted.names), path, decimal))
     for name in wanted.numbers:
         others = [other for other in wanted.columns or () if other != name]
-        _refuse_stray_string(source, name, path, others, required=True)
+        _refuse_stray_string(source, name, path, others, decimal, required=True)
     found = read_measures(source, wanted, "drop" if drop_missing else "refuse")
     if len(found.lost):
         what = "1 measure has" if len(found.lost) == 1 else f"{len(found.lost)} measures have"
@@ -119,12 +121,12 @@ def write(data: Data, path: Path) -> None:
     write_columns(columns, path)
 
 
-def _coordinates(source: Source, used: set[str], path: Path) -> list[str]:
+def _coordinates(source: Source, used: set[str], path: Path, decimal: str | None) -> list[str]:
     """Return the columns of numbers that have no other use."""
     free = [name for name in source.schema if name not in used and not INDEX.fullmatch(name)]
     found = [name for name in free if source.schema[name].is_numeric()]
     for name in free:
-        _refuse_stray_string(source, name, path, found, required=False)
+        _refuse_stray_string(source, name, path, found, decimal, required=False)
     if not found:
         raise InvalidMeasureError(
             f"no column of numbers is left for the coordinates; the table has {listed(source.schema)}."
@@ -132,31 +134,40 @@ def _coordinates(source: Source, used: set[str], path: Path) -> list[str]:
     return found
 
 
-def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence[str], required: bool) -> None:
+def _refuse_stray_string(
+    source: Source, name: str, path: Path, others: Sequence[str], decimal: str | None, required: bool
+) -> None:
     """Refuse a column of strings that a few words made of a column of numbers, or that must be one of numbers."""
     if source.schema[name] not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return
+    mark, other = (",", ".") if decimal == "," else (".", ",")
     stray: tuple[int, str] | None = None
-    row, numbers = 0, False
+    row, numbers, marked = 0, False, False
     for piece in source.pieces([name]):
         values = piece[name].to_list()
         for word in dict.fromkeys(values):
             if not isinstance(word, str) or not word.strip():
                 continue
-            if _is_number(word):
-                numbers = True
+            if _is_number(word, mark):
+                numbers, marked = True, marked or mark in word
             elif stray is None:
                 stray = row + values.index(word), word
         row += len(values)
-        if not required and not numbers and stray is not None and not COMMA.fullmatch(stray[1].strip()):
+        if not required and not numbers and stray is not None and not _is_number(stray[1], other):
             return  # a column of words
     if stray is None:
         return
     where = f"{str(path)!r}: the column {name!r} has"
-    if COMMA.fullmatch(stray[1].strip()):
+    if _is_number(stray[1], other):
+        names = {".": "point", ",": "comma"}
+        remedy = (
+            f"others have a decimal {names[mark]}. Write all of them in one way."
+            if marked
+            else f"read the file with --decimal {other} (decimal={other!r}), or name the columns that are coordinates "
+            "(--columns)."
+        )
         raise InvalidFileError(
-            f"{where} the number {stray[1]!r} with a decimal comma in {row_number(stray[0])}; read the file with "
-            "--decimal , (decimal=','), or name the columns that are coordinates (--columns)."
+            f"{where} the number {stray[1]!r} with a decimal {names[other]} in {row_number(stray[0])}; {remedy}"
         )
     if numbers:
         raise InvalidFileError(
@@ -171,9 +182,10 @@ def _refuse_stray_string(source: Source, name: str, path: Path, others: Sequence
         )
 
 
-def _is_number(word: str) -> bool:
+def _is_number(word: str, mark: str) -> bool:
+    """Return whether this is a number whose decimal mark, if it has any, is this one."""
     try:
-        return math.isfinite(float(word))
+        return (mark == "." or "." not in word) and math.isfinite(float(word.replace(mark, ".")))
     except ValueError:
         return False
 

@@ -80,8 +80,7 @@ def source(
             continue
         if not len(table):
             raise InvalidFileError(
-                f"{str(path)!r} has the names of {len(table.columns)} columns and no rows; a table needs one for each "
-                "point."
+                f"{str(path)!r} has the names of {len(header)} columns and no rows; a table needs one for each point."
             )
         return InMemory(table)
     raise missing("pyarrow", "io", "Reading tables")
