@@ -163,6 +163,23 @@ def test_differences_of_clouds(report, dim, mark):
     assert means == (2 if dim < 3 else 0)  # which can be drawn
 
 
+@pytest.mark.parametrize(
+    ("dim", "shown"),
+    [
+        (1, "Across: a&lt;b. Orange"),
+        (2, "Across: a&lt;b, upwards: CD19. Orange"),
+        (3, "long name of… long name of a marker"),
+    ],
+)
+def test_differences_name_the_coordinates(report, dim, shown):
+    rng = np.random.default_rng(1)
+    X = Measures.from_samples([rng.normal(label == "two", 1, size=(6, dim)) for label in report.y])
+    names = ["a<b", "CD19", "long name of a marker"][:dim]
+    where = section(replace(report, X=X, columns=names).html(), "where-they-differ")
+    assert shown in where
+    assert "coordinate 0" not in where
+
+
 def test_sections_that_fail_or_do_not_suit_are_left_out(report, monkeypatch):
     y = np.array(["alone", *report.y[1:]])
     html = replace(report, y=y, predicted=y).html()

@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from kermes import Measures, compare, divergences, ground, kernels
 from kermes.comparison import Candidate
 from kermes.comparison._report import expression, source_code
+from kermes.exceptions import InvalidParameterError
 
 
 def sample(n=24, seed=0):
@@ -34,6 +35,8 @@ def test_the_printed_code_fits_the_same_model(name, tmp_path):
     html = found.report(tmp_path / "r.html", command="kermes compare x.csv").read_text()
     assert "kermes compare x.csv" in html
     assert "Candidate" in html
+    with pytest.raises(InvalidParameterError, match=f"`columns` must hold {X.dim} name.*; got 3"):
+        found.report(tmp_path / "r.html", columns=["a", "b", "c"])
 
 
 def test_expressions_name_packages_and_leave_out_defaults():

@@ -244,7 +244,8 @@ def compare(
         _persistence.write(model, output, model_notes(reading, found, task))
         say(f"Best model{name} written to {output}")
     if html is not None:
-        result.report(html, command=printable(shlex.join(["kermes", *sys.argv[1:]])))
+        command = printable(shlex.join(["kermes", *sys.argv[1:]]))
+        result.report(html, command, [printable(name) for name in found.columns])
         say(f"Report written to {html}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -216,11 +217,14 @@ class Comparison:
             ) from None
         return pd.DataFrame(self.table)
 
-    def report(self, path: str | PathLike[str], command: str = "") -> Path:
-        """Write the comparison as one HTML file and return its path; ``command`` is shown as the way to repeat it."""
+    def report(self, path: str | PathLike[str], command: str = "", columns: Sequence[str] = ()) -> Path:
+        """Write the comparison as one HTML file and return its path.
+
+        ``command`` is shown as the way to repeat it; ``columns`` are names of the coordinates.
+        """
         from ._report import comparison_report
 
-        return comparison_report(self, command).save(path)
+        return comparison_report(self, command, columns).save(path)
 
     def __repr__(self) -> str:
         columns = []

@@ -11,6 +11,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib import resources
 from importlib.metadata import version
@@ -27,6 +28,7 @@ from ...clustering import HierarchicalClustering
 from ...definiteness import spectrum
 from ...divergences import Divergence
 from ...engine import pairwise
+from ...exceptions import InvalidParameterError
 from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
@@ -73,6 +75,8 @@ class Report:
         Samples that are drawn at most, spread evenly; 600 pictures are a few megabytes.
     groups : ndarray of shape (n,), optional
         Groups of samples that the validation kept together.
+    columns : sequence of str
+        Names of the coordinates, if they have any.
 
     Notes
     -----
@@ -95,6 +99,7 @@ class Report:
     title: str = "kermes: which kernel?"
     most_samples: int = 600
     groups: AnyArray | None = None
+    columns: Sequence[str] = ()
 
     def html(self) -> str:
         """Return the page."""
@@ -133,9 +138,10 @@ class Report:
             return {}
         shown, X, y, D, captions = self._shown()
         groups = None if self.groups is None else self.groups[shown]
+        where = partial(sections.where_they_differ, columns=self.columns)
         found = {
             "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
-            "Where they differ": sections.attempt(sections.where_they_differ, X, y, self.predicted[shown], D, groups),
+            "Where they differ": sections.attempt(where, X, y, self.predicted[shown], D, groups),
             "Typical members": sections.attempt(sections.typical, X, y, D, captions),
         }
         return {title: html for title, html in found.items() if html is not None}
@@ -214,8 +220,12 @@ def page(title: str, lead: str, sections: Mapping[str, str]) -> str:
     )
 
 
-def comparison_report(found: Comparison, command: str = "") -> Report:
+def comparison_report(found: Comparison, command: str = "", columns: Sequence[str] = ()) -> Report:
     """Return the report of a comparison whose best candidate was fitted; ``command`` is how it was called."""
+    if len(columns) not in (0, found.X.dim):
+        raise InvalidParameterError(
+            f"`columns` must hold {found.X.dim} names, one for each coordinate; got {len(columns)}."
+        )
     best, model = found.rows[0], found.best_
     left_out = found.out_of_fold(best.name)
     order = np.argsort(left_out.rows, kind="stable")
@@ -250,6 +260,7 @@ def comparison_report(found: Comparison, command: str = "") -> Report:
         gram=gram,
         groups=None if found.groups is None else np.asarray(found.groups)[rows],
         facts=facts,
+        columns=columns,
     )
 
 

@@ -85,7 +85,7 @@ def sample_map(
     return _svg(height, dots, "Map of the samples")
 
 
-def difference_chart(found: Difference) -> str:
+def difference_chart(found: Difference, columns: Sequence[str] = ()) -> str:
     """Return where two groups differ: pixels, places on the line or in the plane, or a bar for each coordinate."""
     if found.shape is not None:
         height, marks = _difference_of_pixels(found, found.shape)
@@ -94,7 +94,8 @@ def difference_chart(found: Difference) -> str:
     elif found.points.shape[1] == 2:
         height, marks = _difference_in_the_plane(found)
     else:
-        height, marks = _difference_of_coordinates(found)
+        names = columns or [f"coordinate {j}" for j in range(found.points.shape[1])]
+        height, marks = _difference_of_coordinates(found, names)
     return _svg(height, marks, "Where the groups differ")
 
 
@@ -154,14 +155,15 @@ def _difference_in_the_plane(found: Difference) -> tuple[int, str]:
     )
 
 
-def _difference_of_coordinates(found: Difference) -> tuple[int, str]:
+def _difference_of_coordinates(found: Difference, names: Sequence[str]) -> tuple[int, str]:
     """Return a bar for each of the 20 coordinates that differ most, in units of what chance reaches."""
     part = found.coordinates
     lengths = part.scores / np.where(part.bands > 0, part.bands, 1.0)
     order = np.argsort(-lengths, kind="stable")[:20]
     unit = (WIDTH - 150) / max(float(lengths.max()), 1.2)
     bars = "".join(
-        f'<text x="94" y="{20 * k + 14}" text-anchor="end">coordinate {j}</text><rect '
+        f'<text x="94" y="{20 * k + 14}" text-anchor="end">{escape(_short(names[j]))}<title>{escape(names[j])}</title>'
+        "</text><rect "
         f'{_look(part.shifts[j], 1.0 if lengths[j] > 1 else 0.3)} x="100" y="{20 * k + 3}" '
         f'width="{lengths[j] * unit:.1f}" height="14"/>'
         for k, j in enumerate(order)
@@ -169,6 +171,11 @@ def _difference_of_coordinates(found: Difference) -> tuple[int, str]:
     bottom, x = 20 * len(order) + 4, 100 + unit
     text = f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">chance</text>'
     return bottom + 20, f'{bars}<path class="axis" d="M{x:.1f} 0 V{bottom}"/>{text}'
+
+
+def _short(name: str) -> str:
+    """Return what of a name has room beside a bar."""
+    return name if len(name) <= 13 else f"{name[:12]}…"
 
 
 def _axes(bottom: float) -> str:

@@ -202,7 +202,7 @@ def do_they_differ(D: FloatArray, y: AnyArray, groups: AnyArray | None, divergen
 
 
 def where_they_differ(
-    X: Measures, y: AnyArray, predicted: AnyArray, D: FloatArray, groups: AnyArray | None
+    X: Measures, y: AnyArray, predicted: AnyArray, D: FloatArray, groups: AnyArray | None, columns: Sequence[str] = ()
 ) -> str | None:
     """Return the chart of the difference of two classes: of the two that are most often confused, if there are more."""
     if groups is not None and _nested(y, groups):  # no unit of permutation that pixels or points could have
@@ -218,14 +218,17 @@ def where_they_differ(
     which = "" if two else " (of all pairs of classes the hardest to tell apart)"
     along = X.dim > 2 and found.shape is None  # then the chart shows coordinates
     places, more = ("coordinates", "larger") if along else ("places", "more")
+    axes = zip(("Across", "upwards"), columns, strict=False) if found.shape is None and not along else ()
+    named = ", ".join(f"{axis}: {escape(name)}" for axis, name in axes)
+    named += ". " if named else ""
     part = found.coordinates
     out = part.scores > part.bands if along else found.significant
     p = float(part.p_values.min()) if along else found.p_value
     return (
         f"<p>{second} minus {first}{which}: {np.count_nonzero(out)} of {len(out)} {places} leave the 95 % band of "
-        f"chance, p = {p:.3g}.</p>{difference_chart(found)}"
-        f'<p class="note">Orange: {more} in {second}; blue: {more} in {first}; pale: within the band, which holds for '
-        f"all {places} together. No distance takes part in this"
+        f"chance, p = {p:.3g}.</p>{difference_chart(found, columns)}"
+        f'<p class="note">{named}Orange: {more} in {second}; blue: {more} in {first}; pale: within the band, which '
+        f"holds for all {places} together. No distance takes part in this"
         f"{', and nothing was chosen' if two else '; the pair was chosen by its errors and distances'}.</p>"
     )
 
