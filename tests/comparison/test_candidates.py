@@ -108,7 +108,7 @@ def test_candidates_that_make_no_sense(options, message):
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ("all", "`candidates` must be one of 'auto'"),
+        ("all", "`candidates` must be 'auto' or a list of Candidate; got 'all'"),
         ([], "must be 'auto' or a list of Candidate; got none"),
         ([W2], "must be 'auto' or a list of Candidate; got Wasserstein"),
         ([Candidate("a", W2), Candidate("a", W2)], "'a' occurs twice"),

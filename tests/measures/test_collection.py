@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -69,6 +70,13 @@ def test_index_out_of_range(X, key):
 def test_bad_index(X, key, message):
     with pytest.raises(IndexError, match=message):
         X[key]
+
+
+def test_a_name_is_no_index():
+    table = pd.DataFrame({"g": ["01", "02"], "x": [1.0, 2.0]})
+    X = Measures.from_frame(table, by="g", columns=["x"])
+    with pytest.raises(IndexError, match=r"By names: X\[np.isin\(X.keys, names\)\]"):
+        X["01"]
 
 
 def test_empty_selection(X):

@@ -176,11 +176,11 @@ def plan(
 
 def _listed(candidates: Any, X: Measures, y: AnyArray, task: str, seed: int, preprocessing: Any) -> list[Candidate]:
     """Return the candidates, each with its preprocessing."""
-    if isinstance(candidates, str):
-        choice(candidates, "candidates", ["auto"])
+    if isinstance(candidates, str) and candidates == "auto":
         listed = auto_candidates(preprocess(preprocessing, X, y)[1], task, seed)
     else:
-        listed = list(candidates) if isinstance(candidates, Iterable) else [candidates]
+        several = isinstance(candidates, Iterable) and not isinstance(candidates, str)
+        listed = list(candidates) if several else [candidates]
     strangers = [item for item in listed if not isinstance(item, Candidate)]
     if strangers or not listed:
         got = repr(strangers[0]) if strangers else "none"

@@ -214,9 +214,12 @@ class Measures(Constructors):
         if index.ndim == 1 and not len(index):
             return np.zeros(0, dtype=np.int64)
         if index.ndim != 1 or index.dtype.kind not in "biu":
+            by_name = (
+                ". By names: X[np.isin(X.keys, names)]" if index.dtype.kind in "UO" and self.keys is not None else ""
+            )
             raise IndexError(
                 f"Measures take an integer, a slice, a mask or a 1-D array of integers; got {type(key).__name__} "
-                f"of shape {index.shape} and dtype {index.dtype}"
+                f"of shape {index.shape} and dtype {index.dtype}{by_name}"
             )
         if index.dtype.kind == "b" and len(index) != len(self):
             raise IndexError(f"the mask has {len(index)} entries for {len(self)} measures")
