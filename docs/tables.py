@@ -47,8 +47,8 @@ def write_tables():
             _time(row["ours"]),
             _time(row["theirs"]),
             row["figure"],
-            row["asked"],
-            day,
+            row["asked"].replace(" ", "\N{NO-BREAK SPACE}"),
+            day.replace("-", "\N{NON-BREAKING HYPHEN}"),
         ]
         for name, (day, row) in newest().items()
     ]
