@@ -59,6 +59,8 @@ TABLE = ["--by", "patient", "--columns", "cd4,cd8"]
         (["fit", "cells.csv", *TABLE, "--labels", "sick", "-o", "m"], "--label (label) the name of a column"),
         (["fit", "cells.csv", *TABLE, "--group", "age", "-o", "m"], "There is no option --group. --label names"),
         (["fit", "cells.csv", *TABLE, "--lable", "sick", "-o", "m"], "no option --lable. Did you mean '--label'?"),
+        (["diagnose", "cells.csv", "--columns", "cd4", "cd8"], "argument (cd8). Commas without spaces divide"),
+        (["diagnose", "cells.csv", "more.csv"], "extra argument (more.csv)\n"),
         (["cluster", "cells.csv", "--frobnicate"], "There is no option --frobnicate.\n"),
         (["predict", "no.kermes", "new.csv"], "there is no file 'no.kermes'"),
         (["test", ".", "--by", "patient"], "`by` (--by) has no meaning here"),

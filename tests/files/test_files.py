@@ -288,6 +288,8 @@ def test_hostile_arrays(tmp_path):
     refused("bad-ubyte", "is not an IDX file")
     (tmp_path / "x.xyz").write_text("x")
     refused("x.xyz", "has an extension that kermes does not know")
+    (tmp_path / "x.xlsx").write_text("x")
+    refused("x.xlsx", "is a spreadsheet.*save its table as .csv first")
     np.save(tmp_path / "i.npy", IMAGES)
     (tmp_path / "labels.txt").write_text("1\n2\n")
     refused("i.npy", "holds 2 labels for 6 measures", labels=tmp_path / "labels.txt")

@@ -218,6 +218,7 @@ def compare(
     X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
+        say("Time of the distances; fits, baselines and code compiled at first use come on top.")
         print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler))
         return
     if budget is not None:

@@ -44,7 +44,8 @@ class Command(click.Command):
         self.examples = tuple(examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; of options that are none, suggest only those that are near."""
+        """Parse the arguments; of options that are none, suggest only those that are near, and commas between names."""
+        given = list(args)  # the parser empties it
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -52,6 +53,12 @@ class Command(click.Command):
             near = guess(error.option_name, [name for names in shown for name in names if name.startswith("--")])
             hint = OTHER_NAMES.get(error.option_name, near)
             raise click.UsageError(f"There is no option {error.option_name}.{hint}", ctx) from None
+        except click.UsageError as error:
+            lists = [name for name in ("--columns", "--covariates") if name in given]
+            if not lists or not error.message.startswith("Got unexpected extra argument"):
+                raise
+            hint = f"Commas without spaces divide the names after {' and '.join(lists)}: a,b."
+            raise click.UsageError(f"{error.message}. {hint}", ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own."""

@@ -25,6 +25,7 @@ CELLS = ".h5ad"
 FCS = ".fcs"
 IDX = ("-ubyte", ".idx")
 WRITTEN = (".npz", ".csv", ".parquet")
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 KINDS = (
     "a table (.csv, .tsv, .parquet), cells (.h5ad, .fcs), arrays (.npz, .npy), an IDX file (-ubyte, .idx) or a folder "
     "of images, of .fcs or of .parquet files"
@@ -318,4 +319,6 @@ def _require_known(path: Path) -> None:
         if kind(path) == "images" and not any(path.glob("*.*")) and not any(path.glob("*/*.*")):
             raise InvalidFileError(f"the folder {os.fspath(path)!r} has no files of data; give {KINDS}.")
     elif not _ending(path) and path != Path("-"):
+        if path.suffix.lower() in SPREADSHEETS:
+            raise InvalidFileError(f"{path.name!r} is a spreadsheet, which is not read; save its table as .csv first.")
         raise InvalidFileError(f"{path.name!r} has an extension that kermes does not know; give {KINDS}.")
