@@ -89,6 +89,15 @@ def test_medians_of_small_groups_and_heavy_tails(tail):
             assert_allclose(z[b, labels == g], expected, atol=1e-6)
 
 
+def test_no_search_of_a_median_ends_at_once():
+    """On the line, where the median is known: a mixed step that stays where it is is not the end of the search."""
+    points = np.random.default_rng(5).standard_t(1.5, size=(300, 6, 1))
+    for own in points:
+        z, _ = to_medians(gower(cdist(own, own) ** 2), np.zeros((1, 6), dtype=np.intp))
+        least = np.abs(own - np.median(own)).sum()
+        assert z.sum() / np.sqrt(6 / 5) < 1.001 * least
+
+
 def test_medians_of_distances_that_are_not_euclidean_and_of_equal_rows():
     T = np.abs(rng.normal(size=(20, 20)))
     T = np.triu(T, 1) + np.triu(T, 1).T

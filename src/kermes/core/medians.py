@@ -7,8 +7,8 @@ Weiszfeld's step T(c) has the weights :math:`1 / |x_j - c|`; displacements f = T
 .. math:: c_{m+1} = T(c_m) - \theta (T(c_m) - T(c_{m-1})),\qquad
           \theta = \frac{\langle f_m, f_m - f_{m-1} \rangle}{|f_m - f_{m-1}|^2},
 
-which is a secant step and needs no inner products but those of T. Where it raises the sum of distances, the step is
-Weiszfeld's, which never does.
+which is a secant step and needs no inner products but those of T. Where it hardly lowers the sum of distances (with
+:math:`\theta` = 1 it stays where it is), the step is Weiszfeld's, so that no search ends but by one of these.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def advance(s: Search, left: IndexArray, products: FloatArray, tolerance: float,
                 s.centers[b, 0, i] = s.weights[b, i] - theta * (s.weights[b, i] - s.steps[b, 0, i])
                 s.centers[b, 1, i] = inner[i] - theta * (inner[i] - s.steps[b, 1, i])
             after = measure(s.diagonal, s.members[b], s.centers[b], s.floor, s.squared[b])
-            if theta == 0.0 or after <= before:
+            if theta == 0.0 or before - after > tolerance * before:
                 break
             theta = 0.0
         near[p] = before - after <= tolerance * before
