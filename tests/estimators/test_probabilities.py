@@ -100,6 +100,15 @@ def test_class_weights_multiply_those_of_samples():
     assert (balanced.predict(NEW) == 1).sum() > (plain.predict(NEW) == 1).sum()
 
 
+def test_balanced_classes_count_samples_by_their_weights():
+    """A weight of 0 leaves a sample out, and one of 2 is that of a sample given twice, in a balanced machine too."""
+    few, labels, weights = X[:20], Y[:20], np.r_[np.zeros(7), 2.0, np.ones(12)]
+    weighted = LSSVMClassifier(KERNEL, class_weight="balanced").fit(few, labels, sample_weight=weights)
+    rows = np.r_[7, 7:20]
+    repeated = LSSVMClassifier(KERNEL, class_weight="balanced").fit(few[rows], labels[rows])
+    assert_allclose(weighted.binary_decisions(NEW), repeated.binary_decisions(NEW), atol=1e-10)
+
+
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_several_outputs_are_fitted_as_one_by_one(solver):
     targets = np.random.default_rng(0).normal(size=(90, 3)) + Y[:, None]

@@ -230,7 +230,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         weights = _read_weights(sample_weight, len(y))
         labels = self._encode(y, weights > 0)
         if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
+            weights = weights * self._class_weights(y, labels, weights)
         self._fit_machines(samples, self.codes_[labels], weights, shared=bool(self.codes_.all()))
         self._labels = labels[self.support_]
         if self.probability:
@@ -242,20 +242,27 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
             self.sigmoids_ = fit_sigmoids(self._left_out(), self._targets, 1.0 / self._ridge)
         return self
 
+    def _class_weights(self, y: AnyArray, labels: IndexArray, weights: FloatArray) -> FloatArray:
+        """Return the factor of each sample; 'balanced' counts samples by their weights, so that 0 leaves one out."""
+        if not isinstance(self.class_weight, str) or self.class_weight != "balanced":
+            return np.asarray(compute_sample_weight(self.class_weight, y))
+        totals = np.bincount(labels, weights, minlength=len(self.classes_))
+        return np.asarray((totals.sum() / (len(totals) * totals))[labels])
+
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of ``classes_``, (len(X), n_classes); with ``probability=True`` only."""
         return probabilities(self.binary_decisions(X), self.sigmoids_, self.codes_)
 
     def loo_decision_function(self) -> FloatArray:
-        """Return ``decision_function`` at each training sample of the machines trained without it (dual).
+        """Return ``decision_function`` at each sample in use (``support_``) of the machines trained without it (dual).
 
         Exact and in closed form, at about the cost of a second fit. The kernel stays as it is.
         """
         return self.combine(self._leave_one_out())
 
     def loo_predict(self) -> AnyArray:
-        """Return the label predicted for each training sample by the machines trained without it (dual)."""
+        """Return the label of each sample in use (``support_``) by the machines trained without it (dual)."""
         return self._label(self.loo_decision_function())
 
     def loo_score(self) -> float:
@@ -306,7 +313,7 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
         return self._values(self._outputs(X))
 
     def loo_predict(self) -> FloatArray:
-        """Return the value predicted for each training sample by the machine trained without it (dual)."""
+        """Return the value predicted for each sample in use (``support_``) by the machine trained without it (dual)."""
         return self._values(self._leave_one_out())
 
     def loo_score(self) -> float:
