@@ -10,7 +10,7 @@ from sklearn.multioutput import MultiOutputClassifier
 import kermes
 from kermes import LSSVMClassifier, LSSVMRegressor, Measures, divergences, kernels
 from kermes.estimators._multiclass import fit_sigmoids, probabilities
-from kermes.exceptions import UnsuitableDataError
+from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
 KERNEL = kernels.Exponential(divergences.SlicedWasserstein(n_slices=5), 2.0)
 
@@ -107,6 +107,16 @@ def test_balanced_classes_count_samples_by_their_weights():
     rows = np.r_[7, 7:20]
     repeated = LSSVMClassifier(KERNEL, class_weight="balanced").fit(few[rows], labels[rows])
     assert_allclose(weighted.binary_decisions(NEW), repeated.binary_decisions(NEW), atol=1e-10)
+
+
+def test_weights_of_classes_are_checked_and_0_leaves_one_out():
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(InvalidParameterError, match="class_weight"):
+            LSSVMClassifier(KERNEL, class_weight={1: bad}).fit(X, Y)
+    without = LSSVMClassifier(KERNEL, class_weight={1: 0.0}).fit(X, Y)
+    assert_array_equal(without.classes_, [0, 2])
+    expected = LSSVMClassifier(KERNEL).fit(X[Y != 1], Y[Y != 1]).decision_function(NEW)
+    assert_allclose(without.decision_function(NEW), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("solver", ["dual", "primal"])

@@ -228,9 +228,13 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         """
         samples, y = self._read_labelled(X, y, numeric=False)
         weights = _read_weights(sample_weight, len(y))
+        balanced = isinstance(self.class_weight, str) and self.class_weight == "balanced"
+        if self.class_weight is not None and not balanced:
+            weights = weights * self._class_weights(y)
         labels = self._encode(y, weights > 0)
-        if self.class_weight is not None:
-            weights = weights * self._class_weights(y, labels, weights)
+        if balanced:  # samples count by their weights, so that 0 leaves one out
+            totals = np.bincount(labels, weights, minlength=len(self.classes_))
+            weights = weights * (totals.sum() / (len(totals) * totals))[labels]
         self._fit_machines(samples, self.codes_[labels], weights, shared=bool(self.codes_.all()))
         self._labels = labels[self.support_]
         if self.probability:
@@ -242,12 +246,14 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
             self.sigmoids_ = fit_sigmoids(self._left_out(), self._targets, 1.0 / self._ridge)
         return self
 
-    def _class_weights(self, y: AnyArray, labels: IndexArray, weights: FloatArray) -> FloatArray:
-        """Return the factor of each sample; 'balanced' counts samples by their weights, so that 0 leaves one out."""
-        if not isinstance(self.class_weight, str) or self.class_weight != "balanced":
-            return np.asarray(compute_sample_weight(self.class_weight, y))
-        totals = np.bincount(labels, weights, minlength=len(self.classes_))
-        return np.asarray((totals.sum() / (len(totals) * totals))[labels])
+    def _class_weights(self, y: AnyArray) -> FloatArray:
+        """Return the given weight of the class of each sample."""
+        weights = np.asarray(compute_sample_weight(self.class_weight, y))
+        if not np.all((weights >= 0.0) & np.isfinite(weights)):
+            raise InvalidParameterError(
+                f"`class_weight` must have finite numbers of at least 0; got {self.class_weight!r}."
+            )
+        return weights
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
