@@ -75,8 +75,9 @@ def permanova(
     *Assumptions*: independent measures (or units); a difference of spread is also found, above all if the smaller
     groups spread more, so look at :func:`dispersion` beside. The permutation test is exact without covariates and for
     one factor; otherwise residuals of the other terms are permuted, which is exact for many measures.
-    Any symmetric distance will do; it need not be Euclidean. Under the null hypothesis :math:`R^2` is about
-    :math:`(a - 1) / (n - 1)`, not 0.
+    Any symmetric distance will do; it need not be Euclidean. F is infinite where :math:`SS_W` is 0 or, for distances
+    that are not Euclidean, negative; permutations are compared by their :math:`SS_A`. Under the null hypothesis
+    :math:`R^2` is about :math:`(a - 1) / (n - 1)`, not 0.
     *Cost*: :math:`O(m n^2 (a - 1))` for m permutations, as matrix products.
 
     References
