@@ -110,7 +110,9 @@ def row_number(row: int) -> str:
     return f"row {row} (counting from 0)"
 
 
-def as_symmetric(K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not kernel(X, Y).") -> FloatArray:
+def as_symmetric(
+    K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not kernel(X, Y).", tolerance: float = ASYMMETRY
+) -> FloatArray:
     """Return K as an exactly symmetric array of finite floats, or say what it is instead."""
     matrix: FloatArray = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
@@ -119,7 +121,7 @@ def as_symmetric(K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not ke
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise InvalidParameterError(f"`{name}` must hold finite numbers; entry ({i}, {j}) is {matrix[i, j]}.")
     gap = np.abs(matrix - matrix.T)
-    if gap.max() > ASYMMETRY * np.abs(matrix).max():
+    if gap.max() > tolerance * np.abs(matrix).max():
         i, j = np.unravel_index(gap.argmax(), gap.shape)
         raise InvalidParameterError(
             f"`{name}` must be symmetric; entries ({i}, {j}) and ({j}, {i}) differ by {gap[i, j]:.3g}. "

@@ -231,7 +231,7 @@ def _has_full_rank(values: FrozenArray) -> bool:
 
 def _positive_semidefinite(values: ArrayLike) -> FloatArray:
     """Return a kernel matrix, symmetric to the last bit, or say what is wrong."""
-    table = as_symmetric(values, "values", "")
+    table = as_symmetric(values, "values", "", tolerance=1e-9)
     spectrum = np.linalg.eigvalsh(table)
     if spectrum[0] < -1e-9 * np.abs(spectrum).max():
         raise InvalidParameterError(
