@@ -156,13 +156,14 @@ TESTS: dict[str, Callable[[Generator], float]] = {
 }
 
 
-def uniformity(studies: int, keep: Path | None) -> None:
-    """Print, for each test, how often true null hypotheses are rejected, and a chi-squared test of uniformity."""
+def uniformity(studies: int, keep: Path | None, only: str) -> None:
+    """Print, for each test whose name begins so, how often true null hypotheses are rejected, and whether uniformly."""
+    chosen = [(i, name) for i, name in enumerate(TESTS) if name.startswith(only)]
     done = {}
     if keep is not None and keep.exists():
         done = {row["study"]: row["p"] for row in map(json.loads, keep.read_text().splitlines())}
     for study in range(studies):
-        lacking = [(i, name) for i, name in enumerate(TESTS) if name not in done.get(study, {})]
+        lacking = [(i, name) for i, name in chosen if name not in done.get(study, {})]
         if not lacking:
             continue
         found = {name: TESTS[name](np.random.default_rng([study, i])) for i, name in lacking}
@@ -171,7 +172,7 @@ def uniformity(studies: int, keep: Path | None) -> None:
             with keep.open("a") as file:
                 file.write(json.dumps({"study": study, "p": done[study]}) + "\n")
     print("| test | p <= 0.01 | p <= 0.05 | p <= 0.1 | uniform? p of chi-squared |\n|---|---|---|---|---|")
-    for name in TESTS:
+    for _, name in chosen:
         p = np.array([done[study][name] for study in range(studies)])
         shares = " | ".join(f"{np.mean(p <= level + 1e-12):.3f}" for level in (0.01, 0.05, 0.1))
         cells = np.bincount(np.ceil(np.round(20 * p, 9)).astype(int) - 1, minlength=20)
@@ -352,9 +353,10 @@ def main() -> None:
     parser.add_argument("what", choices=["uniformity", "peers", "speed"])
     parser.add_argument("--studies", type=int)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", default="", help="beginning of the names of tests, for uniformity")
     given = parser.parse_args()
     if given.what == "uniformity":
-        uniformity(given.studies or 2000, given.keep)
+        uniformity(given.studies or 2000, given.keep, given.only)
     elif given.what == "peers":
         peers(given.studies or 200)
     else:
