@@ -64,6 +64,16 @@ def test_frames(make):
     assert_array_equal(line.keys, [1, 2, 3, 4])
 
 
+@pytest.mark.parametrize(
+    "convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "pyarrow"]
+)
+def test_times_keep_their_time_zone(convert):
+    times = pd.to_datetime(["2024-01-01", "2024-07-01", "2024-01-01"]).tz_localize("Europe/Berlin")
+    X = Measures.from_frame(convert(pd.DataFrame({"day": times, "x": [1.0, 2.0, 3.0]})), by="day", columns="x")
+    assert list(X.keys) == ["2024-01-01 00:00:00+01:00", "2024-07-01 00:00:00+02:00"]
+    assert_array_equal(X.sizes, [2, 1])
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
 def test_frames_group_as_pandas_does(labels):
     frame = pd.DataFrame({"g": labels, "x": np.arange(len(labels), dtype=float)})

@@ -275,7 +275,10 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
         empty = np.array([*(not name.strip() for name in names), True])[numbers]
         known = coded and not empty.any()
         return Coded(names, numbers) if known else np.array([*names, None], dtype=object)[numbers], empty
-    values = np.asarray(column.to_numpy())
+    if getattr(column.dtype, "time_zone", None):  # NumPy's dates know no time zone, and would be those of UTC
+        values = np.array([str(value) for value in column.to_list()], dtype=object)
+    else:
+        values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
 
 
