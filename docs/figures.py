@@ -68,7 +68,7 @@ def _curves(axis, x, rows, style):
 
 
 def _wek_matrices(name):
-    path = RESULTS / "wek-quick" / "spectra.json"
+    path = RESULTS / "wek-full" / "spectra.json"
     return matrices(json.loads(path.read_text())["result"]["matrices"][name])
 
 
