@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -6,8 +8,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from tests.oracles import concentration
 
-from kermes import Measures, divergences, ground, kernels
-from kermes.exceptions import InvalidParameterError
+from kermes import Engine, Measures, divergences, ground, kernels
+from kermes.exceptions import InvalidParameterError, NumericalError
 
 
 def determinant(mu, nu, eta):
@@ -91,3 +93,42 @@ def test_in_scikit_learn(clouds):
 def test_bad_parameters(kernel, message, clouds):
     with pytest.raises(InvalidParameterError, match=message):
         kernel(clouds(3, 2))
+
+
+CALLS = []
+
+
+@dataclass(frozen=True)
+class Spread(divergences.Functional):
+    """Variance on the line; it counts its calls, and is infinite beyond 1e300."""
+
+    def value(self, points, weights):
+        CALLS.append(len(points))
+        mean = weights @ points[:, 0]
+        return np.inf if mean > 1e300 else weights @ (points[:, 0] - mean) ** 2
+
+
+def test_the_functional_of_a_measure_is_computed_once(clouds):
+    X, engine = clouds(8, 1), Engine("serial")
+    kernel = kernels.Semigroup(divergences.JensenDifference(Spread()), normalized=False, engine=engine)
+    K = kernel(X)
+    CALLS.clear()
+    for t in (1.0, 2.0):
+        again = kernel.clone_with_theta([np.log(t)])
+        assert_allclose(again(X), K**t, rtol=1e-12)
+        assert_allclose(again(X[[5, 2, 5]], X[::-1]), K[[5, 2, 5]][:, ::-1] ** t, rtol=1e-12)
+        assert_allclose(again.diag(X[3:]), np.diagonal(K)[3:] ** t, rtol=1e-12)
+    assert not CALLS
+    engine.forget()
+    kernel.diag(X[[1, 1, 0]])
+    assert len(CALLS) == 2
+    unremembered = kernels.Semigroup(kernel.divergence, normalized=False, engine=Engine(memo=False))
+    assert_allclose(unremembered.diag(X), np.diagonal(K), rtol=1e-12)
+
+
+def test_a_functional_without_a_finite_value_is_refused_by_the_number_of_the_measure():
+    X = Measures.from_samples([[0.0, 1.0], [2.0, 3.0], [2e300]])
+    kernel = kernels.Semigroup(divergences.JensenDifference(Spread()), normalized=False)
+    assert kernel.diag(X[:2]).shape == (2,)
+    with pytest.raises(NumericalError, match="no finite value of h for measure 2"):
+        kernel.diag(X[1:])

@@ -6,15 +6,18 @@ The way of a pair::
     Engine.evaluate    finds the keeper, and asks what it lacks; _estimate says what that takes, before it starts
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
       missing          which pairs are missing (_tiling), as blocks; a store has marks for that
-      job              route of the divergence, both sides prepared once, checks of every tile
+      job              route of the divergence, both sides prepared once (in each pass, where memory is short), checks
+                       of every tile
       tiling           blocks -> batches (computed by one worker, then kept) -> tiles
       executor         this thread, threads (_executors) or a cluster (_dask) evaluate batches
-      route.tile       d**power of one tile, by one call of a compiled core, with a status for each pair
-      keeper           takes each finished batch, and is read at the end
+      route.tile       d**power of one tile, by compiled cores, with a status for each pair
+      keeper           takes each finished batch (with passes: their sums, at the end), and is read at the end
 
 A measure has four numbers on this way: its position in X; its row of the root collection, which with the root's
 fingerprint (or its name across processes) identifies it; its slot in the keeper; its number in the job. A store has no
-slots: it numbers by position. Divergences know nothing of all this. Start at ``_engine``.
+slots: it numbers by position; files between processes go by the row of the collection that was sent. What belongs to
+one measure, h of a Jensen difference, is kept like a pair (``Engine.concentrations``). Divergences know nothing of all
+this. Start at ``_engine``.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -16,14 +17,14 @@ from .._checks import choice, flag, integer
 from .._dry_run import Planned, is_dry
 from .._linalg import ONE_THREAD
 from .._quantities import as_bytes, as_seconds
-from .._typing import IndexArray
-from ..divergences import Divergence, Tile
+from .._typing import FloatArray, IndexArray
+from ..divergences import Divergence, Jensen, Tile
 from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures, as_measures
 from . import _dask, _executors, _tiling
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info
-from ._job import Job, Put, check, require_divergence
+from ._job import Job, Put, check, concentrations, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
@@ -130,6 +131,23 @@ class Engine:
             )
         return values, info
 
+    def concentrations(self, divergence: Jensen, X: Measures) -> FloatArray:
+        """Return h of each measure of X, (n,), where the divergence is a Jensen difference of h.
+
+        Each measure is paid for once: its value is kept like a pair with one and the same measure.
+        """
+        check(divergence, X, X)
+        alone = np.zeros(1, dtype=np.int64)
+        fresh = MemoryKeeper(len(X._root), 1, symmetric=False, with_error=False)
+        keeper = self._memoised(divergence, (divergence, X.fingerprint, "h"), X.rows, alone, fresh)
+        with keeper.locked():
+            left, right = keeper.slots(X.rows, alone)
+            missing = np.unique(left[keeper.pending(left, right)[:, 0]])
+            if len(missing):
+                values = concentrations(divergence, _at(X, X.rows, left, missing))[:, np.newaxis]
+                keeper.put(missing, right, Tile(values, np.zeros(values.shape, dtype=np.uint8)))
+            return np.array(keeper.read(left, right).values[:, 0])
+
     def estimate(self, X: Any, Y: Any = None, *, divergence: Divergence) -> Estimate:
         """Return the pairs of X and Y, and the time and memory that they will take; nothing is remembered.
 
@@ -226,21 +244,22 @@ class Engine:
 
     def _keeper(self, divergence: Divergence, X: Measures, Y: Measures, symmetric: bool) -> MemoryKeeper:
         """Return where the pairs are kept: files that other processes read, the memo, or nowhere beyond this call."""
-        fresh = MemoryKeeper(len(X._root), len(Y._root), symmetric, divergence.estimates_error)
-        if self._memo is None:
-            return fresh
-        try:
-            hash(divergence)
-        except TypeError as error:
-            raise InvalidParameterError(
-                f"{type(divergence).__name__} must be a frozen dataclass with hashable fields, by which distances are "
-                f"remembered ({error}). Keep arrays as tuples, or use Engine(memo=False)."
-            ) from None
-        if symmetric and X._root.origin is not None:
+        if self._memo is not None and symmetric and X._root.origin is not None:
+            _require_hash(divergence)
             shared = shared_keeper(divergence, X, len(np.union1d(X.rows, Y.rows)), self._memo.limit)
             if shared is not None:
                 return shared
-        return self._memo.keeper((divergence, X.fingerprint, Y.fingerprint), X.rows, Y.rows, fresh)
+        fresh = MemoryKeeper(len(X._root), len(Y._root), symmetric, divergence.estimates_error)
+        return self._memoised(divergence, (divergence, X.fingerprint, Y.fingerprint), X.rows, Y.rows, fresh)
+
+    def _memoised(
+        self, divergence: Divergence, key: Hashable, left: IndexArray, right: IndexArray, fresh: MemoryKeeper
+    ) -> MemoryKeeper:
+        """Return the keeper that the memo has for ``key``; ``fresh`` if there is none, or nothing is remembered."""
+        if self._memo is None:
+            return fresh
+        _require_hash(divergence)
+        return self._memo.keeper(key, left, right, fresh)
 
     def _batches(self, job: Job, block: Block) -> list[Batch]:
         """Return a block in pieces: for threads a tile each, so that an interrupt loses no more; a cluster gets more.
@@ -337,6 +356,17 @@ def as_engine(engine: Any) -> Engine:
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidParameterError(f"`engine` must be an Engine, such as Engine('serial'); got {engine!r}.")
     return engine or DEFAULT
+
+
+def _require_hash(divergence: Divergence) -> None:
+    """Refuse a divergence of one's own by which nothing can be remembered."""
+    try:
+        hash(divergence)
+    except TypeError as error:
+        raise InvalidParameterError(
+            f"{type(divergence).__name__} must be a frozen dataclass with hashable fields, by which distances are "
+            f"remembered ({error}). Keep arrays as tuples, or use Engine(memo=False)."
+        ) from None
 
 
 def _at(X: Measures, rows: IndexArray, slots: IndexArray, wanted: IndexArray) -> Measures:

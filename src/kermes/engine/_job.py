@@ -1,4 +1,4 @@
-"""The work itself: the only caller of a divergence. It checks, prepares and evaluates in any thread or process.
+"""The work itself: the only one that prepares and evaluates. It runs in any thread or process, and checks values.
 
 ``Scale`` turns the values of tiles, d**power, into distances or their squares.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from .._linalg import ONE_THREAD
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import status as codes
-from ..divergences import Divergence, Route, Tile
+from ..divergences import Divergence, Jensen, Route, Tile
 from ..divergences._base import require_same_dim
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
@@ -85,6 +85,19 @@ def check(divergence: Divergence, X: Measures, Y: Measures) -> None:
     divergence.check(X)
     if Y is not X:
         divergence.check(Y)
+
+
+def concentrations(divergence: Jensen, X: Measures) -> FloatArray:
+    """Return h of each measure; one without a finite value is refused by its number."""
+    with ONE_THREAD:
+        values = divergence.concentration(X)
+    if not np.isfinite(values).all():
+        row = X.rows[~np.isfinite(values)][0]
+        raise NumericalError(
+            f"{divergence!r} found no finite value of h for measure {row} (row of the collection it was sliced from). "
+            "Check the scale of its points and weights."
+        )
+    return values
 
 
 def pair_work(divergence: Divergence, X: Measures, Y: Measures) -> float:

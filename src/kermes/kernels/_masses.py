@@ -13,6 +13,7 @@ from .._typing import FloatArray
 from ..divergences import ExponentialFamily
 from ..divergences._exponential_family import UNIT
 from ..divergences._support import dense_rows
+from ..engine import DEFAULT
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..measures import Measures, as_measures
 from ._base import CompoundKernel, MeasureKernel, number, takes_measures
@@ -125,7 +126,7 @@ class MassLaplace(MeasureKernel):
     another is hardly seen in their sum.
 
     *Positive definite*: unknown. The integral it approximates is; the approximation is good for large masses.
-    *Cost*: a determinant (independent coordinates: d logarithms; multinomial: m) per pair, nothing remembered.
+    *Cost*: a determinant (independent coordinates: d logarithms; multinomial: m) per pair, which is not remembered.
     *Accuracy*: 1e-14 of the masses times the entropies, absolute, in the exponent.
 
     Examples
@@ -144,7 +145,8 @@ class MassLaplace(MeasureKernel):
         family, beta = choice(self.family, "family", FAMILIES), positive(self.beta, "beta")
         Z = X if Y is None else Y
         a, b = beta * X.masses, beta * Z.masses
-        left, right = (ExponentialFamily(family, 0.5).concentration(side) for side in (X, Z))  # refuses what has no h
+        h = ExponentialFamily(family, 0.5)
+        left, right = (DEFAULT.concentrations(h, side) for side in (X, Z))  # refuses what has none
         if family == "multinomial":
             n_parameters, entropies = _histograms(X, Z, a, b)
         else:

@@ -13,6 +13,7 @@ from .._checks import flag, positive
 from .._typing import FloatArray
 from ..divergences import GeneralizedVariance, Jensen, JensenShannon
 from ..engine import Engine
+from ..engine._engine import as_engine
 from ..exceptions import InvalidParameterError
 from ..ground import Gaussian, Linear, PointKernel
 from ..measures import Measures, as_measures
@@ -39,8 +40,8 @@ class SemigroupKernel(MeasureKernel):
         flag(self.normalized, "normalized")
         exponent = self._squares(X, Y, self.jensen)
         if not self.normalized:  # h of the mean = J + (h(mu) + h(nu)) / 2
-            left = self.jensen.concentration(X)
-            right = left if Y is None else self.jensen.concentration(Y)
+            left = self._concentrations(X)
+            right = left if Y is None else self._concentrations(Y)
             exponent += 0.5 * (left[:, None] + right[None])
         exponent *= -rate
         K = np.exp(exponent)
@@ -51,7 +52,11 @@ class SemigroupKernel(MeasureKernel):
         measures = as_measures(X)
         if self.normalized:
             return np.ones(len(measures))
-        return np.asarray(np.exp(-self.rate * self.jensen.concentration(measures)))
+        return np.asarray(np.exp(-self.rate * self._concentrations(measures)))
+
+    def _concentrations(self, X: Measures) -> FloatArray:
+        """Return h of each measure."""
+        return as_engine(self.engine).concentrations(self.jensen, X)
 
     def is_positive_definite(self, dim: int) -> bool | None:
         """Return whether the kernel is proved positive definite on R^dim; None if unknown."""
