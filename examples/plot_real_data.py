@@ -34,7 +34,7 @@ def is_kernel(name):
 # %%
 # Each dot is a method, with the standard error of a share of so many tested samples. A kernel wins on muscles and leads
 # on appliances, on vowels it is a draw, and on the outlines of cells two standard deviations with a support vector
-# machine are ahead of all kernels. Seven wells tell nothing. A section for each data set follows.
+# machine are ahead of all kernels. Seven wells are too few for a conclusion. A section for each data set follows.
 
 figure, axes = plt.subplots(
     1, len(found), figsize=(10, 3.2), sharey=True, layout="constrained"

@@ -11,7 +11,8 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__
 
 #: Small things that every package may use.
 LEAVES = {"exceptions", "_names", "_typing", "_checks", "_quantities"}
-#: What each package uses beyond the leaves and itself. The command line and the papers take public names of all.
+#: What each package uses beyond the leaves and itself. The papers take public names of all; so does the command line,
+#: but for the parts of readers, reports and estimates that have none.
 EDGES = {
     "_atomic": {"_dry_run"},
     "_checks": set(),

@@ -317,12 +317,38 @@ def test_files_stay_readable(name, writer):
 
 
 @of_newer
-def test_comparisons_of_the_first_edition_stay_readable():
-    model = kermes.load(DATA / "model-0.1-compared.kermes")
+@pytest.mark.parametrize("file", ["0.1-compared", "format-2-compared", "format-2-codebook"])
+def test_searches_and_codebooks_in_files_stay_readable(file):
+    model = kermes.load(DATA / f"model-{file}.kermes")
     assert_array_equal(model.predict(steps()), np.repeat(["low", "high"], 4))
     assert model.score(steps(), np.repeat(["low", "high"], 4)) == 1.0
-    process = kermes.load(DATA / "model-0.1-process.kermes")
-    assert_allclose(process.predict(steps()), np.arange(8.0) ** 2, atol=0.1)
+
+
+@of_newer
+def test_what_was_done_to_the_data_is_in_the_file_of_a_comparison():
+    model = kermes.load(DATA / "model-format-2-compared.kermes")
+    assert_allclose(model.preprocessing_.transformer_.mean_, 3.75)
+
+
+@of_newer
+@pytest.mark.parametrize(
+    ("file", "power", "error"),
+    [
+        ("0.1-process", 2, 0.1),
+        ("format-2-process", 2, 1e-3),
+        ("format-2-conformal", 2, 0.11),
+        ("format-2-stream", 1, 1e-3),
+    ],
+)
+def test_regressions_in_files_stay_readable(file, power, error):
+    model = kermes.load(DATA / f"model-{file}.kermes")
+    assert_allclose(model.predict(steps()), np.arange(8.0) ** power, atol=error)
+
+
+@of_newer
+def test_intervals_from_a_file_stay_the_same():
+    low, high = kermes.load(DATA / "model-format-2-conformal.kermes").predict_interval(steps()[:2], coverage=0.7).T
+    assert_allclose([low, high], [[-0.57006, 0.08525], [1.84845, 1.93370]], atol=1e-4)
 
 
 def test_files_name_types_by_their_public_paths(tmp_path):

@@ -20,7 +20,7 @@ from .._quantities import as_seconds, counted, duration
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, KermesError, UnsuitableDataError
 from ._naming import Named, candidate
 from ._options import Name, command, html, kernel, output, reads, seed, split, task, units
-from ._output import print_plan, printable, printed_json, say, show, wants_json
+from ._output import print_estimates, printable, printed_json, say, show, wants_json
 from ._reading import Reading, units_of
 
 #: What is said before a comparison within a budget.
@@ -204,7 +204,7 @@ def compare(
     """
     from .. import _persistence
     from ..comparison._auto import frame_of
-    from ..comparison._compare import plan
+    from ..comparison._compare import estimates
     from ..core.jit import compilation
 
     if output is not None:
@@ -219,7 +219,7 @@ def compare(
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
         say("Time of the distances; fits, baselines and code compiled at first use come on top.")
-        print_plan(plan(X, labels, task, candidates, seed, preprocessing=scaler))
+        print_estimates(estimates(X, labels, task, candidates, seed, preprocessing=scaler))
         return
     if budget is not None:
         say(BUDGET)

@@ -14,7 +14,7 @@ from .._checks import guess
 from .._dry_run import Planned, dry_run
 from ..exceptions import InvalidParameterError
 from . import _naming as naming
-from ._output import new_file, print_plan
+from ._output import new_file, print_estimates
 from ._reading import Reading
 
 Function = Callable[..., Any]
@@ -208,7 +208,7 @@ def reads(labels: bool = True, groups: bool = False) -> Callable[[Function], Fun
                 with dry_run():
                     return command(**options)
             except Planned as planned:
-                print_plan({planned.name: planned.estimate} if planned.estimate is not None else {})
+                print_estimates({planned.name: planned.estimate} if planned.estimate is not None else {})
 
         decorated = as_json(with_reading)
         of_command: list[click.Parameter] = vars(decorated)["__click_params__"]

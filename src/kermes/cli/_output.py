@@ -159,7 +159,7 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
         show(f"  {name.ljust(width)}  {value}")
 
 
-def print_plan(estimates: Mapping[str, Any]) -> None:
+def print_estimates(estimates: Mapping[str, Any]) -> None:
     """Print what a dry run would have computed: pairs, time and memory of each name, and of all."""
     found = list(estimates.values())
     pairs = sum(part.pairs for part in found)

@@ -154,7 +154,7 @@ def compare(
         raise ComparisonInterrupted(replace(empty, rows=run.ranked(rows))) from None
 
 
-def plan(
+def estimates(
     X: Measures, y: AnyArray, task: str, candidates: Any, seed: int, preprocessing: Any = None
 ) -> dict[str, Estimate]:
     """Return the pairs, time and memory of the distances of each candidate; learners come on top of them.

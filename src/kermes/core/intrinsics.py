@@ -1,7 +1,7 @@
 """What compiled code needs and Python cannot say.
 
 *The lesser and the greater* of two numbers that are not nan. Of ``min`` and ``max`` Numba makes a comparison and a
-choice, and tells LLVM of the comparison alone that no number is nan: a search then waits for one choice after the
+choice, and lets LLVM assume of the comparison alone that no number is nan: a search then waits for one choice after the
 other, 1.3 ns for each number; these vectorise, to 0.2.
 
 *Arrays that are not counted.* Numba counts the references to an array with locked instructions, 6 ns each time that a

@@ -213,7 +213,7 @@ def load_appliances(path: str | os.PathLike[str] | None = None, split: str = "tr
     """Return the data set ACSF1: the power that ten kinds of appliances take, 100 series to train and 100 to test.
 
     A measure is a series: 1460 readings on the line, whose order is forgotten. Each series was brought to mean 0 and
-    standard deviation 1 by those who published it, so that neither tells anything. Classes are the kinds, 0 to 9.
+    standard deviation 1 by those who published it, so that neither carries information. Classes are the kinds, 0 to 9.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class MMD(Divergence):
 
     def _by_features(self, X: Measures, Y: Measures, n_pairs: float, budget: float) -> ByFeatures | None:
         """Return features in any dimension if so few are enough that all pairs take less than ``budget`` operations."""
-        own = kernel_cost(X.dim) * float((X.sizes**2).mean()) * len(X)  # the norms, which tell what features miss
+        own = kernel_cost(X.dim) * float((X.sizes**2).mean()) * len(X)  # the norms, which show what features miss
         largest = min(MOST_FEATURES, (budget - SETUP - own) / (0.3 * n_pairs + kernel_cost(X.dim) * n_points(X, Y)))
         largest = int(min(largest, np.sqrt(0.4 * budget / POOL)))  # a trial in vain costs a fifth at most
         if largest < FEWEST_FEATURES:

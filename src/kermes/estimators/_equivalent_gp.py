@@ -184,7 +184,7 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         W = Wasserstein(p=2, cost=self.cost)
         leaving = (W.plan(mu, nu) * W.plan_costs(mu, nu)).sum(axis=1)
         S: FloatArray = np.zeros(len(points))
-        np.add.at(S, atom_ids(points, X, "mu"), leaving)
+        np.add.at(S, places_among(points, X, "mu"), leaving)
         a, b = weight_vectors(points, X, "mu")[0], weight_vectors(points, Y, "nu")[0]
         return RhoField(points, inverse_squared_rho(a, b, S, self.length_scale_, free), S)
 
@@ -214,7 +214,7 @@ class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
         return tags
 
 
-def atom_ids(points: FloatArray, X: Measures, name: str = "X") -> IndexArray:
+def places_among(points: FloatArray, X: Measures, name: str = "X") -> IndexArray:
     """Return the number of each atom of X among the points (m, d); refuse atoms elsewhere."""
     known = len(points)
     distinct, inverse = np.unique(np.concatenate([points, X.points]), axis=0, return_inverse=True)
@@ -235,5 +235,5 @@ def atom_ids(points: FloatArray, X: Measures, name: str = "X") -> IndexArray:
 def weight_vectors(points: FloatArray, X: Measures, name: str = "X") -> FloatArray:
     """Return the weights of each measure at the points, (len(X), m); they add up to 1."""
     rows = np.zeros((len(X), len(points)))
-    np.add.at(rows, (ragged.owners(X.offsets), atom_ids(points, X, name)), X.probabilities)
+    np.add.at(rows, (ragged.owners(X.offsets), places_among(points, X, name)), X.probabilities)
     return rows

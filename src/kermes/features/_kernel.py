@@ -108,7 +108,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
 
 def warn_negative_mass(negative_mass: float) -> None:
-    """Tell when features leave out a good part of the spectrum."""
+    """Warn when features leave out a good part of the spectrum."""
     if negative_mass > LARGE_NEGATIVE_MASS:
         warnings.warn(
             f"{negative_mass:.1%} of the spectrum of the Gram matrix is negative and is left out of the features. "

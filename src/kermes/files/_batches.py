@@ -39,7 +39,7 @@ def batches(
     path : path
         A long table, a row for each point. The rows of a measure stand together, as in a file that was sorted by it.
     by, columns, weights, label, metadata, separator, decimal, encoding
-        As in :func:`read`. Names of measures in CSV files stay text.
+        As in :func:`read`. Names of measures in CSV files stay strings.
     rows : int
         Rows of a batch, about: it ends with the last measure that is complete, and has one measure at least.
 

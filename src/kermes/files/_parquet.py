@@ -66,7 +66,7 @@ class Files:
                 require_room(path, 8 * file.metadata.num_rows * len(names))
                 size += 8 * file.metadata.num_rows * len(names)
                 require_memory(size, "the table", "read fewer files or columns")
-                # Of columns that are folders only, some column tells how many rows there are.
+                # Of columns that are folders only, some column says how many rows there are.
                 for batch in file.iter_batches(BATCH, columns=stored or [file.schema_arrow.names[0]]):
                     require_room(path, batch.nbytes)
                     table = pa.Table.from_batches([batch])

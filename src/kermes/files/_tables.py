@@ -38,9 +38,9 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
         source = _parquet.source(path)
     else:
         labels = [name for name in wanted.constant if name not in wanted.numbers]
-        text = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
+        by = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
         every = wanted.columns is None or wanted.by is None  # the message on a missing `by` lists all columns
-        source = _text.source(path, dialect, None if every else wanted.names, text, labels)
+        source = _text.source(path, dialect, None if every else wanted.names, by, labels)
     try:
         data = read_source(source, path, wanted, drop_missing, dialect.decimal)
     except InvalidMeasureError as error:

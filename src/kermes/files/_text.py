@@ -32,7 +32,7 @@ LINE = 1 << 27
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the text is written; None for a separator that the first line tells."""
+    """How the text is written; None for a separator that the first line shows."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -60,8 +60,9 @@ def source(
 ) -> InMemory:
     """Return the table through whichever of pyarrow, pandas and polars is there; ``columns`` of it, if it has them.
 
-    The column ``by``, or else the first one, names measures and is text: 01 and 1 are two names. None: no column is.
-    Columns of ``labels`` are text where one of them is a whole number that starts with a zero.
+    The column ``by``, or else the first one, names measures and is read as strings: 01 and 1 are two names. None: no
+    column does.
+    Columns of ``labels`` are read as strings where one of them is a whole number that starts with a zero.
     """
     dialect.check()
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
@@ -69,13 +70,13 @@ def source(
     refuse_twice(header, path)
     names = [name for name in columns or () if name in header]
     wanted = names if columns is not None and len(names) == len(columns) else None
-    text = by if by is None or by in header else header[0]
-    labels = [name for name in dict.fromkeys(labels) if name in header and name != text]
+    by = by if by is None or by in header else header[0]
+    labels = [name for name in dict.fromkeys(labels) if name in header and name != by]
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
             with decoding(path, "a table"):
                 content = partial(_content, path, stdin)
-                table = nw.from_native(load(Request(content, dialect, wanted, text, labels)), eager_only=True)
+                table = nw.from_native(load(Request(content, dialect, wanted, by, labels)), eager_only=True)
         except ImportError:
             continue
         if not len(table):
@@ -93,12 +94,12 @@ def refuse_twice(names: Sequence[str], path: Path) -> None:
 
 
 class Request(NamedTuple):
-    """What is read: ``columns`` of a text (None: all), of which ``text`` names measures and ``labels`` may be text."""
+    """What is read: ``columns`` of a file (None: all); those of ``by`` are strings, ``labels`` may be."""
 
     content: Callable[[], Any]
     dialect: Dialect
     columns: list[str] | None
-    text: str | None
+    by: str | None
     labels: list[str]
 
 
@@ -121,12 +122,12 @@ def _by_pyarrow(wanted: Request) -> Any:
     import pyarrow as pa
     from pyarrow.csv import read_csv
 
-    coded = [name for name in (wanted.text, *wanted.labels) if name is not None]
+    coded = [name for name in (wanted.by, *wanted.labels) if name is not None]
     types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.binary()))  # few words, in many rows
     table = read_csv(wanted.content(), **arrow_options(wanted.dialect, wanted.columns, types))
     for name in coded:
         if name in table.column_names:
-            column = _names(table[name]) if name == wanted.text else _labels(table[name], wanted.dialect)
+            column = _names(table[name]) if name == wanted.by else _labels(table[name], wanted.dialect)
             table = table.set_column(table.column_names.index(name), name, column)
     return table
 
@@ -165,14 +166,14 @@ def _by_pandas(wanted: Request) -> Any:
 
     content, dialect, *_ = wanted
 
-    def read(columns: list[str] | None, text: Sequence[str]) -> Any:
+    def read(columns: list[str] | None, strings: Sequence[str]) -> Any:
         return pd.read_csv(
             content(),
             sep=dialect.separator,
             decimal=dialect.decimal or ".",
             encoding=dialect.encoding,
             usecols=columns,
-            dtype=dict.fromkeys(text, str),
+            dtype=dict.fromkeys(strings, str),
         )
 
     return _read_again(read, wanted)
@@ -183,7 +184,7 @@ def _by_polars(wanted: Request) -> Any:
 
     content, dialect, *_ = wanted
 
-    def read(columns: list[str] | None, text: Sequence[str]) -> Any:
+    def read(columns: list[str] | None, strings: Sequence[str]) -> Any:
         file = content()
         if dialect.encoding is not None:
             raw = file.read_bytes() if isinstance(file, Path) else file.read()
@@ -194,15 +195,15 @@ def _by_polars(wanted: Request) -> Any:
             decimal_comma=dialect.decimal == ",",
             columns=columns,
             infer_schema_length=None,
-            schema_overrides=dict.fromkeys(text, pl.String),
+            schema_overrides=dict.fromkeys(strings, pl.String),
         )
 
     return _read_again(read, wanted)
 
 
 def _read_again(read: Callable[[list[str] | None, Sequence[str]], Any], wanted: Request) -> Any:
-    """Return the table, read once more with labels as text where a whole number among them starts with a zero."""
-    names = [] if wanted.text is None else [wanted.text]
+    """Return the table, read once more with labels as strings where a whole number among them starts with a zero."""
+    names = [] if wanted.by is None else [wanted.by]
     table = read(wanted.columns, names)
     whole = [name for name in wanted.labels if nw.from_native(table, eager_only=True)[name].dtype.is_integer()]
     if whole:

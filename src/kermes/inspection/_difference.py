@@ -241,7 +241,7 @@ def _values(
     points = X.points[kept]
     if kernel is None:
         some = points if len(points) <= MEDIAN_POINTS else points[rng.choice(len(points), MEDIAN_POINTS, replace=False)]
-        kernel = Gaussian(sigma=_typical_distance(some))
+        kernel = Gaussian(sigma=_median_gap(some))
     values = np.empty((len(X), len(points)))
     for rows in batches(X.sizes.astype(np.float64) * len(points), 4e6):
         part = X[rows]
@@ -254,7 +254,7 @@ def _values(
     return points, values, kernel
 
 
-def _typical_distance(points: FloatArray) -> float:
+def _median_gap(points: FloatArray) -> float:
     """Return the median distance between points, if its square is a number."""
     apart = points - points[0]
     unit = unit_of(apart)

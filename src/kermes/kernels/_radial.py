@@ -190,8 +190,8 @@ class Matern(RadialKernel):
         K = np.asarray({0.5: 1.0, 1.5: 1.0 + s, 2.5: 1.0 + s + s * s / 3.0}[nu] * decay)
         if not gradient:
             return K, None
-        slope = {0.5: s, 1.5: s * s, 2.5: s * s * (1.0 + s) / 3.0}[nu]  # d/d(log l) is -s k'(s)
-        return K, (slope * decay)[:, :, None]
+        derivative = {0.5: s, 1.5: s * s, 2.5: s * s * (1.0 + s) / 3.0}[nu]  # d/d(log l) is -s k'(s)
+        return K, (derivative * decay)[:, :, None]
 
     def _smoothness(self) -> float:
         if self.nu not in SMOOTHNESS:

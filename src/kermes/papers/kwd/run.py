@@ -84,7 +84,7 @@ def sensitivity(run: Run) -> Result:
 
 
 def equal_moments(run: Run) -> Result:
-    """Return chi-squares of slices whose mean and variance tell nothing, and how they depend on gamma and rho."""
+    """Return chi-squares of slices whose mean and variance carry no information, by gamma and rho."""
     slices, seeds, settings = run.sizes["slices"], run.sizes["equal_moments"], run.settings
 
     def compute(seed: int) -> Numbers:
