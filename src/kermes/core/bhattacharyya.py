@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cholesky import factor, forward, pad
+from .cholesky import factor, forward
 from .generalized_variance import extend, place_second, start_row, workspace
 from .jit import tile_core
-from .moments import gap_of_means
+from .moments import gap_of_means, mean_covariance
 from .points import longest, padded
 
 
@@ -60,7 +60,7 @@ def moments_tile(A, rows, B, cols, triangle, skipped, out):
     other_means, other_tails, other_covariances, other_values, _, _ = B
     size = means.shape[1]
     side = padded(size)
-    L, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
+    L, inverse, gap, nothing = np.empty((side, side)), np.empty(side), np.zeros(side), np.zeros(size)
     for i in range(len(rows)):
         m, m_tail, C = means[rows[i]], tails[rows[i]], covariances[rows[i]]
         for j in range(i + 1 if triangle else 0, len(cols)):
@@ -68,11 +68,7 @@ def moments_tile(A, rows, B, cols, triangle, skipped, out):
                 continue
             col = cols[j]
             gap_of_means(m, m_tail, other_means[col], other_tails[col], scale, gap)
-            for a in range(size):
-                for b in range(a + 1):
-                    L[a, b] = 0.5 * (C[a, b] + other_covariances[col, a, b])
-                L[a, a] += ridge
-            pad(L, size, side)
+            mean_covariance(C, other_covariances[col], nothing, ridge, L)
             log_det = factor(L, inverse, 0, side)
             square = forward(L, inverse, 0, size, gap)
             out[i, j] = 0.5 * log_det + 0.125 * square - 0.5 * (values[rows[i]] + other_values[col])

@@ -48,6 +48,17 @@ def gap_of_means(m, m_tail, n, n_tail, scale, out):
 
 
 @tile_core
+def mean_covariance(C, other, gap, ridge, L):
+    """Fill the lower triangle of L, padded, with (C + C') / 2 + g g' + ridge I."""
+    size = len(C)
+    for a in range(size):
+        for b in range(a + 1):
+            L[a, b] = 0.5 * (C[a, b] + other[a, b]) + gap[a] * gap[b]
+        L[a, a] += ridge
+    pad(L, size, len(L))
+
+
+@tile_core
 def half_log_dets(covariances, ridge, out):
     """Fill out[i] = log det(C_i + ridge I) / 2; nan if it is not positive definite."""
     size = covariances.shape[1]
@@ -77,11 +88,7 @@ def half_log_det_means(A, rows, B, cols, triangle, skipped, out):
                 continue
             col = cols[j]
             gap_of_means(m, m_tail, other_means[col], other_tails[col], 0.5 * scale, gap)
-            for a in range(size):
-                for b in range(a + 1):
-                    L[a, b] = 0.5 * (C[a, b] + other_covariances[col, a, b]) + gap[a] * gap[b]
-                L[a, a] += ridge
-            pad(L, size, side)
+            mean_covariance(C, other_covariances[col], gap, ridge, L)
             out[i, j] = 0.5 * factor(L, inverse, 0, side)
 
 
@@ -93,16 +100,13 @@ def half_log_det_far_means(A, rows, B, cols, triangle, out):
     """
     size = A.means.shape[1]
     side = padded(size)
-    L, inverse, gap = np.empty((side, side)), np.empty(side), np.zeros(side)
+    L, inverse, gap, nothing = np.empty((side, side)), np.empty(side), np.zeros(side), np.zeros(size)
     for i in range(len(rows)):
         row = rows[i]
         for j in range(i + 1 if triangle else 0, len(cols)):
             col = cols[j]
             gap_of_means(A.means[row], A.tails[row], B.means[col], B.tails[col], 0.5, gap)
-            for a in range(size):
-                for b in range(a + 1):
-                    L[a, b] = 0.5 * (A.covariances[row, a, b] + B.covariances[col, a, b])
-            pad(L, size, side)
+            mean_covariance(A.covariances[row], B.covariances[col], nothing, 0.0, L)
             value = factor(L, inverse, 0, side)
             out[i, j] = 0.5 * (value + math.log1p(forward(L, inverse, 0, side, gap)))
 
