@@ -1,9 +1,9 @@
 """Kernels on measures: scikit-learn ``Kernel`` objects over the distances of the engine.
 
 ``_radial`` profiles of a distance · ``_semigroup`` functions of the mean of two measures · ``_bhattacharyya`` overlap
-of Gaussians · ``_mixture`` explicit feature maps · ``_masses`` kernels that see masses · ``_anisotropic`` a length scale
-for each point of the support · ``_columns`` measures beside numbers. Behind them: ``_base``, the only module here that
-names scikit-learn's class.
+of Gaussians · ``_mixture`` explicit feature maps · ``_masses`` kernels that see masses · ``_anisotropic`` a length
+scale for each point of the support · ``_columns`` measures beside numbers. Behind them: ``_base``, the only module here
+that names scikit-learn's class.
 Imports ``engine``, ``divergences`` and everything below. Start reading at ``_radial``.
 """
 
