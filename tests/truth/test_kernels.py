@@ -23,7 +23,7 @@ ETA = 0.125
 
 @dataclass(frozen=True)
 class KernelTruth:
-    """A kernel, its value between two measures and how far off it may be, and the pairs to try."""
+    """A kernel, its value between two measures (or two ends) and how far off it may be, and the pairs to try."""
 
     name: str
     kernel: Any
@@ -31,9 +31,10 @@ class KernelTruth:
     pairs: Any
 
 
-def _tol(value, exponent, bound):
-    """Return exp(-x) and what an error of x, and of the exponential, makes of it."""
-    return value, value * (mp.expm1(min(bound, 100)) + 4e-16 * (2 + abs(exponent)))
+def _between(x, bound):
+    """Return the ends of exp(-x) for an exponent that is off by ``bound``, but not below 0, and the rounding."""
+    high = mp.exp(-max(x - bound, min(x, 0)))
+    return mp.exp(-x - bound), high, 4e-16 * (2 + abs(x)) * high
 
 
 def _exponential(power, length_scale=0.7):
@@ -44,7 +45,7 @@ def _exponential(power, length_scale=0.7):
         error = mp.sqrt(W + 2e-14 * spread + 4e-14 * W) - d
         scale = mpf(length_scale)
         x = (d / scale) ** power / 2
-        return _tol(mp.exp(-x), x, ((d + error) / scale) ** power / 2 - x)
+        return _between(x, ((d + error) / scale) ** power / 2 - x)
 
     kernel = kernels.Exponential(divergences.Wasserstein(2), length_scale, power=power, engine=ENGINE)
     return KernelTruth(f"Exponential power={power}", kernel, answer, pairs(1))
@@ -63,7 +64,8 @@ def _igv(name, normalized, power):
             h = [feature_space.half_log_det(f, mpf(ETA), which) for which in ("mean", "first", "second")]
             x = 2 * mpf(power) * (h[0] - ((h[1] + h[2]) / 2 if normalized else 0))
             steep = f.traces > 1e4 * ETA
-            return _tol(mp.exp(-x), x, 2 * power * (mpf(1e-3) * (abs(x) + 1) if steep else 1e-8))
+            by_atoms = 2e-16 * f.largest / ETA  # as documented
+            return _between(x, 2 * power * (mpf(1e-3) * (abs(x) + 1) if steep else 1e-8 + by_atoms))
 
     kernel = kernels.IGV(ETA, KERNELS[name][0], normalized=normalized, power=power, engine=ENGINE)
     drawn = pairs(2, MILD, most=3)
@@ -75,7 +77,7 @@ def _bhattacharyya(name):
         f, dps = _features(mu, nu, name)
         with mp.workdps(dps):
             x = feature_space.bhattacharyya(f, mpf(ETA))
-            return _tol(mp.exp(-x), x, mpf(1e-3) * (x + 1) if f.traces > 1e4 * ETA else mpf(1e-9) * (x + 1))
+            return _between(x, mpf(1e-3) * (x + 1) if f.traces > 1e4 * ETA else mpf(1e-9) * (x + 1))
 
     kernel = kernels.Bhattacharyya(KERNELS[name][0], ETA, engine=ENGINE)
     return KernelTruth(f"Bhattacharyya kernel, {name}", kernel, answer, pairs(2, MILD, most=3))
@@ -87,7 +89,7 @@ def _entropy(normalized):
             x = 2 * entropies.jensen_shannon(mu, nu)
             if not normalized:
                 x += entropies.entropy(mu.weights) + entropies.entropy(nu.weights)
-            return _tol(mp.exp(-x), x, mpf(1e-11))
+            return _between(x, mpf(1e-11))
 
     kernel = kernels.Entropy(2.0, normalized=normalized, engine=ENGINE)
     return KernelTruth(f"Entropy normalized={normalized}", kernel, answer, pairs(2, MILD, shared=True))
@@ -99,9 +101,9 @@ def _total(weights):
 
 def _mass_weighted():
     def answer(mu, nu, pair):
-        k, bound = _exponential(2.0).answer(mu, nu, pair)
+        low, high, bound = _exponential(2.0).answer(mu, nu, pair)
         masses = long(_total(pair.weights[0]) * _total(pair.weights[1]))
-        return masses * k, masses * (bound + 1e-15 * k)
+        return masses * low, masses * high, masses * (bound + 1e-15 * high)
 
     kernel = kernels.MassWeighted(_exponential(2.0).kernel)
     return KernelTruth("MassWeighted", kernel, answer, pairs(1, weights=("equal", "plain", "counts", "nearly equal")))
@@ -142,8 +144,8 @@ def _mass_laplace():
             h = [entropies.entropy(m.weights) for m in (mu, nu)]
             mixed = -sum(p * mp.log(p) for p in pooled if p)
             x = (a + b) * mixed - a * h[0] - b * h[1]
-            value = mp.exp(-x) * (2 * mp.sqrt(a * b) / (a + b)) ** (mpf(n) / 2)
-            return _tol(value, x, 2e-14 * (a + b) * (1 + mixed) + 1e-15 * n)
+            factor = (2 * mp.sqrt(a * b) / (a + b)) ** (mpf(n) / 2)
+            return [factor * end for end in _between(x, 2e-14 * (a + b) * (1 + mixed) + 1e-15 * n)]
 
     kernel = kernels.MassLaplace("multinomial")
     weights = ("equal", "plain", "counts")
@@ -158,7 +160,7 @@ def _anisotropic():
         points = [tuple(map(Fraction, point)) for point in pair.support.tolist()]
         x = sum(abs(p.get(z, 0) - q.get(z, 0)) / Fraction(r) ** 2 for z, r in zip(points, rho.tolist(), strict=False))
         x = long(Fraction(9, 16) * x)
-        return _tol(mp.exp(-x), x, 1e-13)
+        return _between(x, 1e-13)
 
     def kernel(size):
         return kernels.AnisotropicWasserstein(rho[:size], ground.Binary(1.5))
@@ -191,8 +193,8 @@ def judge_kernel(truth, pair):
         return
     first, second = (exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
     with mp.workdps(40):
-        true, bound = truth.answer(first, second, pair)
-        check(record, mpf(float(value)), (true, bound + mpf(2) ** -1070), False, truth.name)
+        *ends, bound = truth.answer(first, second, pair)
+        check(record, mpf(float(value)), (*ends, bound + mpf(2) ** -1070), False, truth.name)
 
 
 @each(TRUTHS)

@@ -251,12 +251,15 @@ def _kl_bound(f, value, kernel):
 
 
 def _log_det_bound(f, value, kernel):
-    """Return 1e-9 below 1e4 ridge, and what rounding does to log(1 + s^2): (2 s e + e^2) / (1 + s^2) a direction."""
+    """Return 1e-9 below 1e4 ridge, and what rounding does to log(1 + s^2): (2 s e + e^2) / (1 + s^2) a direction.
+
+    By atoms it is 2e-16 k(x, x) / ridge, as documented: coincident atoms leave a pivot of 1 from two numbers k / ridge.
+    """
     moved, least = _rounding(f, kernel)
     if kernel == "linear":
         bound = sum((2 * s * moved + moved**2) / (1 + s**2) for s in least)
     else:
-        bound = 2 * mp.sqrt(abs(value)) * moved + moved**2
+        bound = 2 * mp.sqrt(abs(value)) * moved + moved**2 + 2e-16 * f.largest / RIDGE
     if f.traces <= 1e4 * RIDGE:
         return bound + mpf(1e-9) * max(abs(value), 1)
     return bound + (mpf(1e-12) * max(abs(value), 1) if kernel == "linear" else mpf(1e-3) * abs(value) + mpf(3e-4))
