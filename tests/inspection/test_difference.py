@@ -173,3 +173,44 @@ def test_coordinates_in_units_of_their_own():
     beside = Measures.from_samples([np.column_stack([np.ones(8), 1e-170 * x[:, 1]]) for x in CLOUDS])
     with pytest.raises(UnsuitableDataError, match="median distance between points of `X` is"):
         difference(beside, GROUPS, n_permutations=19)
+
+
+def test_blocks_by_least_squares_and_all_arrangements():
+    """Scores are coefficients of the group beside effects of blocks; bands are of their arrangements within blocks."""
+    rng = np.random.default_rng(2)
+    blocks, y = np.repeat([0, 1, 2], [4, 3, 1]), np.array([0, 1, 1, 1, 0, 0, 1, 1])
+    H = 50.0 + 100.0 * blocks[:, None] * (np.arange(4) == 0) + rng.normal(size=(8, 4))
+    H[y == 1, 1] += 5.0
+    X = Measures.from_histograms(H, np.arange(4.0))
+    f = H / H.sum(axis=1, keepdims=True)
+    effects = blocks[:, None] == np.arange(3)
+
+    def scores(labels):
+        return np.linalg.lstsq(np.column_stack([labels, effects]), f, rcond=None)[0][0]
+
+    arranged = [
+        np.array([*first, *second, 1])
+        for first in sorted(set(itertools.permutations(y[:4])))
+        for second in sorted(set(itertools.permutations(y[4:7])))
+    ]
+    everything = np.array([scores(labels) for labels in arranged])
+    sd = everything.std(axis=0)
+    largest = (np.abs(everything) / sd).max(axis=1)
+    found = difference(X, y, blocks=blocks)
+    assert found.n_permutations == len(arranged) - 1 == 11
+    assert_allclose(found.scores, scores(y), atol=1e-15)
+    assert_allclose(found.p_values, [(largest >= ratio - 1e-9).mean() for ratio in np.abs(found.scores) / sd])
+    assert_allclose(found.bands, np.sort(largest)[int(np.ceil(0.95 * 12)) - 1] * sd)
+
+
+def test_differences_between_blocks_do_not_hide_those_of_groups():
+    rng = np.random.default_rng(0)
+    site, y = np.repeat([0, 1], 20), np.tile([0, 1], 20)
+    H = np.full((40, 4), 100.0) + rng.normal(size=(40, 4))
+    H[:, 0] += 60 * site + 3 * y
+    found = difference(Measures.from_histograms(H, np.arange(4.0)), y, blocks=site, random_state=0)
+    assert found.p_values[0] == 0.001
+    clouds = Measures.from_samples(
+        list(rng.normal(0, 0.1, (40, 20, 2)) + np.c_[100.0 * site + 0.2 * y, 0 * y][:, None])
+    )
+    assert difference(clouds, y, blocks=site, random_state=0).coordinates.p_values[0] == 0.001

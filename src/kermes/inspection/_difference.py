@@ -138,7 +138,8 @@ def difference(
     level : float
         Probability that no score at all leaves its band if labels are exchangeable.
     blocks : array of shape (n,), optional
-        Labels are permuted within blocks only (donors, sites).
+        Labels are permuted within blocks only (donors, sites), and differences between blocks are removed: s is then
+        the mean of the differences within blocks, each with the weight :math:`n_{b0} n_{b1} / (n_{b0} + n_{b1})`.
     units : array of shape (n,), optional
         Where several measures are of one unit (donor, slide) and the *units* were assigned to the groups: each unit
         counts once, by the mean of its :math:`f_i`, and units are permuted. Labels and blocks are those of units.
@@ -148,8 +149,11 @@ def difference(
     *Bands*: at every point s is divided by its standard deviation under permutation of the labels; the largest of these
     ratios over all points gives bands and p-values that hold for all points together [2]_, (b + 1) / (m + 1) for b of
     m permutations with as large a maximum. Points where all measures agree have score 0 and p-value 1.
+    *Blocks*: these weights are those of least squares with an effect for each block; the formula above is the same if
+    all blocks have the same share of both groups.
     *Coordinates*: for each, :math:`W_2` between the barycentres of both groups along it (mean quantile functions over
-    20 equal cells), with bands and p-values over all coordinates in the same way.
+    20 equal cells; with blocks the norm of their weighted difference), with bands and p-values over all coordinates in
+    the same way.
     *Assumptions*: measures (or units) are exchangeable within blocks if the labels mean nothing; cells, pixels or
     points of one measure need not be independent, and never count as replicates. A difference of masses at a point says
     that the groups differ there, not why: a shifted group has too little on one side and too much on the other.
@@ -284,14 +288,14 @@ def _judge(
     level: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray, CoordinateDifference]:
     """Return scores, bands and p-values of points, and those of coordinates, from the same permutations."""
-    contrast = np.where(codes == 1, 1.0 / np.count_nonzero(codes == 1), -1.0 / np.count_nonzero(codes == 0))
+    blocks = permutations.members
+    contrast = _contrast(codes, blocks)
     n, d, K = quantiles.shape
-    centred, units = zip(*(_centred(part) for part in (values[:, :, None], quantiles)), strict=True)
+    centred, units = zip(*(_centred(part, blocks) for part in (values[:, :, None], quantiles)), strict=True)
     centred = (centred[0].reshape(values.shape), centred[1].reshape(n, d * K))
-    # Under permutations the contrast has mean 0 and variance |contrast|^2 / (n - 1) times the sum of squares.
-    spread = np.sqrt((contrast @ contrast) * (centred[0] ** 2).sum(axis=0) / (n - 1))
+    spread = np.sqrt(_variances(contrast, centred[0], blocks))
     spread[spread * units[0] <= 1e-12 * np.abs(values).max(axis=0)] = 0.0
-    reach = np.sqrt((contrast @ contrast) * (centred[1] ** 2).reshape(n, d, K).sum(axis=(0, 2)) / (n - 1))
+    reach = np.sqrt(_variances(contrast, centred[1], blocks).reshape(d, K).sum(axis=1))
 
     def ratios(contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
         at_points = _ratio(np.abs(contrasts @ centred[0]), spread)
@@ -315,10 +319,34 @@ def _judge(
     return scores, critical[0] * (spread * units[0]), p_values[0], coordinates
 
 
-def _centred(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return deviations from the mean, (n, m, K), in units of the largest of each column m: squares stay in range."""
+def _contrast(codes: IndexArray, blocks: list[IndexArray]) -> FloatArray:
+    """Return c such that c @ f is the difference of the groups in f, by least squares with an effect for each block."""
+    contrast = np.where(codes == 1, 1.0 / np.count_nonzero(codes == 1), -1.0 / np.count_nonzero(codes == 0))
+    if len(blocks) > 1:
+        for rows in blocks:
+            contrast[rows] -= contrast[rows].mean()
+        contrast /= contrast[codes == 1].sum()
+    return contrast
+
+
+def _variances(contrast: FloatArray, centred: FloatArray, blocks: list[IndexArray]) -> FloatArray:
+    """Return the variances of contrast @ centred under permutations within blocks; its mean is 0.
+
+    Those of a block of n are |contrast|^2 / (n - 1) times the sum of squares, both centred there.
+    """
+    shares = [(contrast[rows] @ contrast[rows]) / max(len(rows) - 1, 1) for rows in blocks]
+    return np.sum([w * (centred[rows] ** 2).sum(axis=0) for w, rows in zip(shares, blocks, strict=True)], axis=0)
+
+
+def _centred(values: FloatArray, blocks: list[IndexArray]) -> tuple[FloatArray, FloatArray]:
+    """Return deviations from the mean of the block, (n, m, K), in units of the largest of each column m.
+
+    So squares stay in range.
+    """
+    deviations = np.empty_like(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        deviations = values - values.mean(axis=0)
+        for rows in blocks:
+            deviations[rows] = values[rows] - values[rows].mean(axis=0)
     if not np.isfinite(deviations).all():
         raise UnsuitableDataError("values of the measures differ by more than 1e308. Scale the points.")
     units = np.abs(deviations).max(axis=(0, 2))
