@@ -181,3 +181,13 @@ def test_numbers_too_large_are_an_error(dim):
     X = Measures.from_samples([1e200 * m.points for m in spread(5, dim)])
     with pytest.raises(NumericalError, match="found no finite value for"):
         NearestMeasures(divergences.Wasserstein(), n_neighbors=2).fit(X).kneighbors()
+
+
+def test_a_bound_that_has_no_number_is_left_out():
+    """Squares of coordinates of 1e-100 leave no covariance beside light atoms; W_2 itself is a normal number."""
+    points = 1e-100 * np.array([[[-2, -1, 1], [1, -2, 2.0]], [[-1, 2, -1], [-1, 0, -2.0]]])
+    X = Measures.from_samples(list(points), [[1e-48, 1.0], [1.0, 1e-176]])
+    D = pairwise(X, divergence=divergences.Wasserstein())
+    distances, indices = NearestMeasures(divergences.Wasserstein()).fit(X).kneighbors(X[:1], 2)
+    np.testing.assert_array_equal(indices, [[0, 1]])
+    np.testing.assert_allclose(distances, D[:1], rtol=1e-14)

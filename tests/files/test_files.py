@@ -325,8 +325,9 @@ def test_what_is_written_is_read_back(tmp_path, ending, kind):
 
 def test_writing_refuses_what_it_cannot_do(tmp_path):
     X = Measures.from_samples([[1.0]])
-    with pytest.raises(InvalidParameterError, match=r"written to \.npz, \.csv, \.parquet"):
-        files.write(files.Data(X), tmp_path / "x.mat")
+    for name in ("x.mat", "x.csv.gz", "X.CSV.BZ2", "x.parquet.zst"):
+        with pytest.raises(InvalidParameterError, match=r"written to \.npz, \.csv, \.parquet"):
+            files.write(files.Data(X), tmp_path / name)
     with pytest.raises(InvalidParameterError, match="two columns would have one name"):
         files.write(files.Data(X, columns=("weight",)), tmp_path / "x.csv")
     assert not list(tmp_path.iterdir())

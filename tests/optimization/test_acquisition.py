@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
@@ -63,3 +64,20 @@ def test_parameters():
         ExpectedImprovement(-1.0)
     with pytest.raises(InvalidParameterError, match="`kappa` must be a finite number of at least 0"):
         LowerConfidenceBound(float("nan"))
+
+
+@pytest.mark.parametrize("z", [-1e150, -1e12, -3e7, -1e4, -101.0, -99.0, -10.0, -1.0, -1e-9, 0.0, 1e-9, 1.0, 8.0, 40.0])
+def test_log_improvement_and_its_gradient_have_their_digits_at_any_z(z):
+    with mp.workdps(340):
+        x = mpf(z)
+        if z < -1e5:  # h = phi (1 / x^2 - 3 / x^4 + ...), Phi = phi (1 / x - 1 / x^3 + ...)
+            h, Phi = 1 / x**2 - 3 / x**4, -1 / x + 1 / x**3
+            log_h = mp.log(h) - x**2 / 2 - mp.log(2 * mp.pi) / 2
+            rise, fall = Phi / h, 1 / h
+        else:
+            phi, Phi = mp.npdf(x), mp.erfc(-x / mp.sqrt(2)) / 2
+            h = phi + x * Phi
+            log_h, rise, fall = mp.log(h), Phi / h, phi / h
+        expected = [float(log_h), float(-rise), float(fall)]
+    found = ExpectedImprovement().worth(np.array([-z]), np.ones(1), 0.0)
+    assert_allclose(np.concatenate(found), expected, rtol=2e-11, atol=1e-15)

@@ -24,7 +24,7 @@ from ..engine._engine import as_engine
 from ..engine._executors import run
 from ..engine._job import Job
 from ..engine._progress import Progress
-from ..exceptions import ConvergenceWarning, InvalidParameterError
+from ..exceptions import ConvergenceWarning, InvalidParameterError, NumericalError
 from ..ground import Euclidean, SqEuclidean
 from ..measures import Measures
 from ._matrices import ToTrainingSamples
@@ -318,8 +318,11 @@ class TransportBounds:
         """
         if self._rule.order < 2 or Y.dim < 3:
             return 0.0
-        with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are an error, not a warning
-            squared = pairwise(Y, self._X, divergence=GaussianWasserstein(), engine=QUIET, squared=True)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are an error, not a warning
+                squared = pairwise(Y, self._X, divergence=GaussianWasserstein(), engine=QUIET, squared=True)
+        except NumericalError:  # squares of tiny or huge coordinates: the other bounds have none
+            return 0.0
         return np.sqrt(np.maximum(squared - COORDINATE_ROUNDING * self._reach(Y) ** 2, 0.0))
 
     def _embed(self, X: Measures) -> FloatArray:

@@ -279,7 +279,7 @@ def write(data: Data, path: str | os.PathLike[str]) -> None:
     from . import _arrays, _tables
 
     ending = _ending(Path(path))
-    if ending not in WRITTEN:
+    if ending not in WRITTEN or not Path(path).name.lower().endswith(ending):  # what is compressed is read only
         raise InvalidParameterError(f"measures are written to {', '.join(WRITTEN)}; got {os.fspath(path)!r}.")
     with whole(path) as temporary:
         if ending == ".npz":

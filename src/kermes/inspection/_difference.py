@@ -335,7 +335,7 @@ def _variances(contrast: FloatArray, centred: FloatArray, blocks: list[IndexArra
     Those of a block of n are |contrast|^2 / (n - 1) times the sum of squares, both centred there.
     """
     shares = [(contrast[rows] @ contrast[rows]) / max(len(rows) - 1, 1) for rows in blocks]
-    return np.sum([w * (centred[rows] ** 2).sum(axis=0) for w, rows in zip(shares, blocks, strict=True)], axis=0)
+    return np.asarray(sum(w * (centred[rows] ** 2).sum(axis=0) for w, rows in zip(shares, blocks, strict=True)))
 
 
 def _centred(values: FloatArray, blocks: list[IndexArray]) -> tuple[FloatArray, FloatArray]:

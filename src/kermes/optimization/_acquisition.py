@@ -15,8 +15,8 @@ from scipy import special
 from .._checks import real
 from .._typing import FloatArray
 
-#: Below this z the tail of log h is -z^2/2 - 2 log|z|, to eight digits; above it the difference 1 - |z| r keeps eight.
-TAIL = -1e4
+#: Below this z series in 1 / z^2 have all digits; above it the difference 1 - |z| r keeps twelve.
+TAIL = -100.0
 LOG_ROOT_2_PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -79,11 +79,7 @@ class ExpectedImprovement(Acquisition):
 
     def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
         """Return log EI and its derivatives, see :class:`Acquisition`."""
-        z = (best - self.xi - mean) / std
-        log_h = _log_h(z)
-        # h' = Phi, and h - z Phi = phi; both over h, by logarithms.
-        rise = np.exp(special.log_ndtr(z) - log_h)
-        fall = np.exp(-0.5 * z**2 - LOG_ROOT_2_PI - log_h)
+        log_h, rise, fall = _improvement((best - self.xi - mean) / std)
         return Worth(np.log(std) + log_h, -rise / std, fall / std)
 
 
@@ -123,14 +119,25 @@ class LowerConfidenceBound(Acquisition):
         return Worth(self(mean, std), np.full(len(mean), -1.0), np.full(len(mean), float(self.kappa)))
 
 
-def _log_h(z: FloatArray) -> FloatArray:
-    """Return log(phi(z) + z Phi(z)), without underflow."""
-    left = np.clip(z, TAIL, 0.0)
-    # phi + z Phi = phi (1 - |z| r) with Mills' ratio r = Phi(z) / phi(z)
+def _improvement(z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return log h, h' / h = Phi / h and (h - z h') / h = phi / h for h = phi + z Phi, none of which underflows.
+
+    With Mills' ratio r = Phi / phi, h = phi (1 - |z| r) for z < 0.
+    """
+    left, far, right = np.clip(z, TAIL, 0.0), np.minimum(z, TAIL), np.maximum(z, 0.0)
     mills = np.sqrt(np.pi / 2) * special.erfcx(-left / np.sqrt(2))
-    middle = np.log1p(left * mills)
-    density = -0.5 * z**2 - LOG_ROOT_2_PI
-    right = np.maximum(z, 0.0)
-    positive = np.log(np.exp(-0.5 * right**2 - LOG_ROOT_2_PI) + right * special.ndtr(right))
-    tail = -2.0 * np.log(np.maximum(-z, 1.0))
-    return np.asarray(np.where(z > 0, positive, density + np.where(z < TAIL, tail, middle)))
+    rest = 1.0 + left * mills
+    with np.errstate(over="ignore"):  # z^2 beyond 1e308: log h is minus infinity
+        square = far**2
+        density = -0.5 * z**2 - LOG_ROOT_2_PI
+    # |z| r and z^2 (1 - |z| r), by their asymptotic series.
+    series_of_mills = np.polynomial.polynomial.polyval(1.0 / square, [1.0, -1.0, 3.0, -15.0, 105.0])
+    series_of_rest = np.polynomial.polynomial.polyval(1.0 / square, [1.0, -3.0, 15.0, -105.0, 945.0])
+    phi, Phi = np.exp(-0.5 * right**2 - LOG_ROOT_2_PI), special.ndtr(right)
+    h = phi + right * Phi
+    tail = np.log(series_of_rest) - 2.0 * np.log(-far)
+    cases = [z > 0, z < TAIL]
+    log_h = np.select(cases, [np.log(h), density + tail], density + np.log(rest))
+    rise = np.select(cases, [Phi / h, -far * series_of_mills / series_of_rest], mills / rest)
+    fall = np.select(cases, [phi / h, square / series_of_rest], 1.0 / rest)
+    return log_h, rise, fall
