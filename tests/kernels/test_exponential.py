@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
 from kermes import Measures, divergences, ground, kernels, pairwise
@@ -73,3 +73,12 @@ def test_length_scales_whose_square_is_no_number(length_scale, value):
     K, gradient = kernel(Measures.from_samples([[0.0], [1.0]]), eval_gradient=True)
     assert_allclose(K, [[1.0, value], [value, 1.0]])
     assert_allclose(gradient, 0.0, atol=1e-300)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.5, 2.0])
+def test_gradients_at_length_scales_that_are_far_too_small(power):
+    X = Measures.from_samples([[0.0], [1e10]])
+    kernel = kernels.Exponential(divergences.Wasserstein(), 1e-300, power=power, length_scale_bounds=(1e-305, 1.0))
+    K, gradient = kernel(X, eval_gradient=True)
+    assert_array_equal(K, np.eye(2))
+    assert_array_equal(gradient, 0.0)

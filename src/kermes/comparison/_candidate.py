@@ -45,8 +45,8 @@ class Candidate:
     kernel : kernel on measures, optional
         In place of a divergence, for learners of kernels: ``kernels.IGV(...)``, sums and products.
     learner : str or scikit-learn estimator, optional
-        For classification 'svc' (the default), 'lssvm', 'gp', 'knn' or 'dummy'; for regression 'ridge' (kernel ridge
-        with an intercept, the default), 'svr', 'gp', 'knn' or 'dummy'. Or an estimator with ``kernel='precomputed'`` or
+        For classification 'svc' (the default), 'lssvm' (one class against the rest), 'gp', 'knn' or 'dummy'; for
+        regression 'ridge' (kernel ridge with an intercept, the default), 'svr', 'gp', 'knn' or 'dummy'. Or an estimator with ``kernel='precomputed'`` or
         ``metric='precomputed'``, also inside a pipeline. Or, without divergence and kernel, any estimator that takes
         measures, such as a pipeline of a feature map and a linear model.
     grid : dict, optional

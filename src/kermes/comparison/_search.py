@@ -314,9 +314,8 @@ def block(view: View, rows: IndexArray, cols: IndexArray) -> View:
 
 def profile(squares: FloatArray, length_scale: float, power: float) -> FloatArray:
     """Return exp(-(d / l)^h / 2) from squared distances, with the bits of ``Exponential``."""
-    if power == 2.0:
-        return profiles.exponential(profiles.squared_exponent(squares, length_scale))
-    return profiles.exponential((roots(squares) / length_scale) ** power)
+    D = squares if power == 2.0 else roots(squares)
+    return profiles.exponential(profiles.exponent(D, length_scale, power))
 
 
 def roots(squares: FloatArray) -> FloatArray:

@@ -17,6 +17,14 @@ def squared_exponent(squares: FloatArray, length_scale: float) -> FloatArray:
         return np.asarray(np.clip(squares / length_scale / length_scale, -normal.max, normal.max))
 
 
+def exponent(D: FloatArray, length_scale: float, power: float) -> FloatArray:
+    """Return (d / l)^h, from d^2 for h = 2 and from d otherwise; at most the largest number, whose k and k' are 0."""
+    if power == 2.0:
+        return squared_exponent(D, length_scale)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum((D / length_scale) ** power, np.finfo(np.float64).max))
+
+
 def exponential(exponent: FloatArray) -> FloatArray:
     """Return exp(-(d / l)^h / 2)."""
     return np.exp(-0.5 * exponent)

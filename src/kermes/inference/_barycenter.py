@@ -65,7 +65,8 @@ def barycenter(
     - ``Wasserstein`` on the line: exact. The quantile function of the barycentre is the mean of the quantile functions
       for p = 2, their weighted median for p = 1, and the number nearest to them in the p-th power otherwise [1]_.
     - ``Wasserstein(p=2)`` in other dimensions: atoms of fixed weights that move to the mean of the mass which the
-      optimal plans to all measures take from them, until none moves [2]_. A local minimum.
+      optimal plans to all measures take from them, until none moves [2]_. A local minimum, but where several plans are
+      optimal: then it may be lower nearby.
     - ``SlicedWasserstein(p=2)``: atoms that move to the least squares of the mean quantiles along all directions of the
       divergence [3]_. A local minimum; exact on the line.
     - ``GaussianWasserstein(ground.Linear())``: the mean of the means and the fixed point of the covariances [4]_,
@@ -85,7 +86,8 @@ def barycenter(
         The distance d; sliced Wasserstein by default.
     n_atoms : int, optional
         Number of atoms of a barycentre whose atoms move: the median number of the measures, at most 256, by default.
-        On the line with p = 2: that many equally heavy atoms instead of the exact quantile function.
+        On the line with p = 2: that many equally heavy atoms instead of the exact quantile function; equal ones are
+        merged.
     support : array of shape (m, d), optional
         Where the barycentre of ``Sinkhorn`` may have mass: by default the shared support of the measures, or all their
         atoms if there are at most 2048 different ones.

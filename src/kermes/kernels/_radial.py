@@ -124,7 +124,7 @@ class Exponential(RadialKernel):
     def profile(self, D: FloatArray, gradient: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Return the kernel from what :meth:`distances` returned, and its derivative in log(length_scale) or none."""
         length_scale, power = positive(self.length_scale, "length_scale"), self._power()
-        exponent = profiles.squared_exponent(D, length_scale) if power == 2.0 else (D / length_scale) ** power
+        exponent = profiles.exponent(D, length_scale, power)
         K = profiles.exponential(exponent)
         return K, [profiles.exponential_log_gradient(exponent, K, power)] if gradient else []
 
