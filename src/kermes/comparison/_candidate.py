@@ -46,9 +46,9 @@ class Candidate:
         In place of a divergence, for learners of kernels: ``kernels.IGV(...)``, sums and products.
     learner : str or scikit-learn estimator, optional
         For classification 'svc' (the default), 'lssvm' (one class against the rest), 'gp', 'knn' or 'dummy'; for
-        regression 'ridge' (kernel ridge with an intercept, the default), 'svr', 'gp', 'knn' or 'dummy'. Or an estimator with ``kernel='precomputed'`` or
-        ``metric='precomputed'``, also inside a pipeline. Or, without divergence and kernel, any estimator that takes
-        measures, such as a pipeline of a feature map and a linear model.
+        regression 'ridge' (kernel ridge with an intercept, the default), 'svr', 'gp', 'knn' or 'dummy'. Or an estimator
+        with ``kernel='precomputed'`` or ``metric='precomputed'``, also inside a pipeline. Or, without divergence and
+        kernel, any estimator that takes measures, such as a pipeline of a feature map and a linear model.
     grid : dict, optional
         Values to try: of parameters of the learner, of parameters of the kernel, or of 'length_scale' and 'power', the
         l and h above. By default l is looked for at quantiles of the distances between training measures.
