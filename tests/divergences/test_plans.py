@@ -181,7 +181,14 @@ def test_potentials_are_feasible_and_attain_the_cost(p, cost, dim):
             np.testing.assert_allclose(a @ u, b @ v, rtol=0, atol=1e-14 * top)
 
 
-def test_potentials_refuse_costs_that_overflow():
-    X = Measures.from_samples([np.array([[0.0, 0.0]]), np.array([[1e200, 0.0]])])
-    with pytest.raises(NumericalError, match="overflow"):
-        divergences.Wasserstein(p=2).potentials(X[0], X[1])
+@pytest.mark.parametrize(
+    ("p", "gap", "what"), [(2, 1e200, "overflow"), (2, 1e-200, "underflow"), (40, 1e-9, "underflow")]
+)
+@pytest.mark.parametrize("dim", [1, 2])
+def test_costs_whose_powers_are_no_numbers_are_refused(p, gap, what, dim):
+    W = divergences.Wasserstein(p=p)
+    X = Measures.from_samples([np.zeros((2, dim)), np.full((1, dim), gap)])
+    for ask in (W.potentials, W.plan_costs):
+        with pytest.raises(NumericalError, match=rf"costs to the power p = {p} {what}"):
+            ask(X[0], X[1])
+        assert not np.any(ask(X[0], X[0]))

@@ -12,7 +12,7 @@ from .._scales import unit_of
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, NumericalError
 from ..ground import Cost, Euclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
@@ -202,8 +202,7 @@ class Wasserstein(Divergence):
         """
         X, Y, common = couple(mu, nu, self.cost)
         a, b = sparse_rows(X, *common), sparse_rows(Y, *common)
-        with np.errstate(over="ignore"):  # infinite values are an error
-            costs = np.asarray(self.cost.pick(common.points, a.ids, b.ids) ** self.p)
+        costs = _raised(self.cost.pick(common.points, a.ids, b.ids), self.p)
         _, _, u, v = _plans.transport(a.weights, b.weights, costs)
         v = np.minimum(v, (costs - u[:, None]).min(axis=0))
         shift = (b.weights @ v - a.weights @ u) / 2
@@ -213,9 +212,22 @@ class Wasserstein(Divergence):
     def plan_costs(self, mu: Measure, nu: Measure) -> FloatArray:
         """Return the ground costs, raised to the power p, between the atoms of two measures.
 
-        ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p.
+        ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p. Powers below 2e-308 lose digits and become 0; if all
+        do, or one overflows, they are refused.
         """
-        return np.asarray(atom_costs(*couple(mu, nu, self.cost), self.cost) ** self.p)
+        return _raised(atom_costs(*couple(mu, nu, self.cost), self.cost), self.p)
+
+
+def _raised(costs: FloatArray, p: float) -> FloatArray:
+    """Return costs**p; refuse them where the largest is no normal number."""
+    with np.errstate(over="ignore"):
+        powers = np.asarray(costs**p)
+    if np.isfinite(costs).all() and costs.any() and not TINY <= powers.max() < np.inf:
+        raise NumericalError(
+            f"costs to the power p = {p:g} {'overflow' if powers.max() > 1 else 'underflow'}: the largest is "
+            f"{costs.max():.3g}. Divide the points by their scale."
+        )
+    return powers
 
 
 def _shared(X: Measures, common: CommonSupport, rows: Rows) -> FloatArray:
