@@ -191,7 +191,7 @@ def _simulate(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -
     images = np.empty((n_slices, size, size), dtype=np.int16)
     console = Console(stderr=True)
     numbers: Iterable[int] = range(n_slices)
-    if console.is_terminal:  # rich before 14 ends a disabled bar with a newline
+    if console.is_terminal:  # rich before 14.3 ends a disabled bar with a newline
         numbers = track(numbers, "CT slices", total=n_slices, console=console, transient=True)
     for i in numbers:
         head = heads[scan[i]]
