@@ -77,7 +77,10 @@ def check_addresses() -> None:
         "install", "--dry-run", "--no-deps", "--ignore-installed", "--report", "-", ROOT,
     )  # fmt: skip
     if not json.loads(report)["install"][0]["metadata"].get("project_url"):
-        raise SystemExit("this checkout does not know its repository: git remote add origin ADDRESS.")
+        raise SystemExit(
+            "the package would name no repository: the remote `origin` of this checkout is missing or a local path. "
+            "Run git remote add origin ADDRESS (or set-url), or publish by the release workflow, which knows it."
+        )
 
 
 def check_all() -> None:
