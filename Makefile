@@ -8,7 +8,10 @@ READY := $(VENV)/.installed
 TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 # Against the oldest dependencies, with a cache of compiled code of their own: one file holds the code of one Numba only.
 OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/cores OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-min/bin/python -m pytest -q -n 2
-MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py
+# What meets other packages most, and the files in which the oldest of them once failed.
+MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py tests/tools \
+  tests/cli/test_output.py tests/estimators/test_lssvm.py tests/estimators/test_map_points.py tests/estimators/test_routing.py \
+  tests/optimization/test_optimizer.py tests/papers/kwd/test_dental.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-nojit coverage test-min test-min-part lint types check docs bench dist release-candidate clean
@@ -54,7 +57,7 @@ coverage: $(READY)  ## both of these, counted: at least 95 % of the lines and br
 test-min: .venv-min/.installed  ## the tests against the oldest supported dependencies
 	$(OLDEST)
 
-test-min-part: .venv-min/.installed  ## those of them that meet other packages most: tables, files, frames, pictures
+test-min-part: .venv-min/.installed  ## a part of them: files, frames, pictures, what is printed, what scikit-learn passes on
 	$(OLDEST) $(MEETING)
 
 lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling

@@ -10,6 +10,7 @@ The steps before it: set the version (pyproject.toml, CITATION.cff, packaging/me
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -70,9 +71,16 @@ def check_changelog() -> None:
 
 
 def check_addresses() -> None:
-    """pyproject.toml says where the project lives: [project.urls]."""
-    if "urls" not in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]:
-        raise SystemExit("pyproject.toml has no [project.urls]: name the repository and the documentation.")
+    """The package says where the project lives; `hatch_build.py` asks the checkout."""
+    report = run(
+        sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check",
+        "install", "--dry-run", "--no-deps", "--ignore-installed", "--report", "-", ROOT,
+    )  # fmt: skip
+    if not json.loads(report)["install"][0]["metadata"].get("project_url"):
+        raise SystemExit(
+            "the package would name no repository: the remote `origin` of this checkout is missing or a local path. "
+            "Run git remote add origin ADDRESS (or set-url), or publish by the release workflow, which knows it."
+        )
 
 
 def check_all() -> None:

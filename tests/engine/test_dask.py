@@ -1,6 +1,7 @@
 """Two processes on this machine, one of which is killed at the end of the file."""
 
 import contextlib
+import gc
 import logging
 import os
 import pickle
@@ -87,6 +88,28 @@ def test_a_cluster_gives_the_bits_of_serial(client, divergence, tmp_path):
         assert_array_equal(pairwise(X, other, divergence=divergence, engine=Engine(client)), expected)
         store = Engine(client, store=tmp_path / f"{other is None}.zarr")
         assert_array_equal(np.asarray(pairwise(X, other, divergence=divergence, engine=store)), expected)
+
+
+def arrays_of(value, seen):
+    """Return the arrays that a value of kermes holds."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    inner = [part for part in gc.get_referents(value) if not isinstance(part, type) and id(part) not in seen]
+    seen.update(map(id, inner))
+    return [array for part in inner for array in arrays_of(part, seen)]
+
+
+@pytest.mark.parametrize("divergence", [MMD, W, divergences.Sinkhorn(epsilon=0.1)], ids=lambda d: type(d).__name__)
+def test_arrays_at_odd_addresses_are_copied(divergence):
+    """Dask hands over buffers as they lie in its messages; Numba would compile code of its own for them."""
+    job, buffers = Job.prepare(divergence, clouds(5), clouds(5)), []
+    text = pickle.dumps(_dask.Sent(job, None), protocol=5, buffer_callback=buffers.append)
+    odd = [memoryview(bytearray(b"-" + bytes(buffer)))[1:] for buffer in buffers]
+    there = pickle.loads(text, buffers=odd).job
+    found = [*arrays_of(there.A, set()), *arrays_of(there.B, set())]
+    assert found
+    assert all(array.flags.aligned for array in found)
+    assert len(found) == len([*arrays_of(job.A, set()), *arrays_of(job.B, set())])
 
 
 def test_histograms_on_a_shared_support(client):

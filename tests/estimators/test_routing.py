@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, make_scorer, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from sklearn.utils.fixes import parse_version
 from tests.estimators.cases import clouds, euclidean
 
 from kermes import (
@@ -55,25 +56,36 @@ def weighted(learner):
     return learner.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
 
 
-def searches():
+def accuracy():
+    return make_scorer(accuracy_score).set_score_request(sample_weight=True)
+
+
+def searches(scoring):
     """Return searches and pipelines that pass weights to their learners."""
     machine = weighted(SVC(kernel="precomputed"))
     return {
         "search": GridSearchCV(
-            make_pipeline(weighted(LSSVMClassifier(euclidean()))), {"lssvmclassifier__gamma": [1.0, 10.0]}, cv=2
+            make_pipeline(weighted(LSSVMClassifier(euclidean()))),
+            {"lssvmclassifier__gamma": [1.0, 10.0]},
+            cv=2,
+            scoring=scoring,
         ),
         "distances": make_pipeline(DistanceMatrix(), DistanceToKernel(), machine),
         "kernel": make_pipeline(KernelMatrix(euclidean()), machine),
     }
 
 
+@pytest.mark.parametrize("own_scores", [True, False])
 @pytest.mark.parametrize("name", ["search", "distances", "kernel"])
-def test_weights_are_routed_through_pipelines_and_searches(name, routing):
+def test_weights_are_routed_through_pipelines_and_searches(name, own_scores, routing):
+    if own_scores and parse_version(sklearn.__version__) < parse_version("1.8"):
+        pytest.skip("scikit-learn before 1.8 does not route weights to the scores of pipelines")
+    scoring = None if own_scores else accuracy()
     weights = np.where(Y == 0, 1e-9, 1.0)  # a class of hardly any weight is never predicted
-    options = {"cv": 3, "error_score": "raise", "return_estimator": True}
-    found = cross_validate(searches()[name], X, Y, params={"sample_weight": weights}, **options)
+    options = {"cv": 3, "error_score": "raise", "return_estimator": True, "scoring": scoring}
+    found = cross_validate(searches(scoring)[name], X, Y, params={"sample_weight": weights}, **options)
     assert all(0 not in model.predict(X) for model in found["estimator"])
-    plain = cross_validate(searches()[name], X, Y, **options)
+    plain = cross_validate(searches(scoring)[name], X, Y, params={}, **options)
     assert all(0 in model.predict(X) for model in plain["estimator"])
 
 

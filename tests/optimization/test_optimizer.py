@@ -15,6 +15,7 @@ from kermes.optimization import (
     WassersteinSurrogate,
     minimize_on_simplex,
 )
+from kermes.optimization._optimizer import SAME
 from kermes.papers.gpm.data import simplex_problem
 from kermes.papers.gpm.regret import EquivalentSurrogate
 
@@ -78,7 +79,8 @@ def test_supports_with_positions(support):
 
 def test_a_minimum_at_a_vertex_is_reached():
     found = minimize_on_simplex(lambda a: -a[1], 3, 12, surrogate=EquivalentSurrogate(n_restarts=0), random_state=0)
-    assert found.value == -1.0
+    # Nearer to the vertex is no new question; the last bits are a matter of luck, of the seed and of versions.
+    assert found.value == pytest.approx(-1.0, abs=SAME)
 
 
 def test_one_seed_one_search():

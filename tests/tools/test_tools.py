@@ -6,7 +6,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = CONFIGURATION["project"]
 
 
 def script(name):
@@ -37,7 +38,29 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_the_conda_recipe_has_the_dependencies_of_the_package():
-    recipe = (ROOT / "packaging" / "meta.yaml").read_text()
-    needed = re.search(r"  run:\n((?:    - .*\n)+)", recipe)[1].split("\n    - ")
-    names = {line.replace(" >=", ">=").strip("- \n") for line in needed}
-    assert names == {*PROJECT["dependencies"], f"python{PROJECT['requires-python']}"}
+    recipe = (ROOT / "packaging" / "meta.yaml").read_text().replace(" >=", ">=")
+    python = f"python{PROJECT['requires-python']}"
+    run = re.search(r"  run:\n((?:    - .*\n)+)", recipe)[1].split("\n")
+    assert {line.strip("- ") for line in run if line} == {*PROJECT["dependencies"], python}
+    host = re.search(r"  host: \[(.*)\]", recipe)[1].split(", ")
+    assert set(host) == {*CONFIGURATION["build-system"]["requires"], python, "pip"}
+    for name, function in PROJECT["scripts"].items():
+        assert f"    - {name} = {function}\n" in recipe
+
+
+def test_the_container_has_what_the_build_needs():
+    lines = (ROOT / "packaging" / "Containerfile").read_text().splitlines()
+    copied = {name for line in lines if line.startswith("COPY") for name in line.split()[1:-1]}
+    assert {"pyproject.toml", "hatch_build.py", PROJECT["readme"], *PROJECT["license-files"], "src"} == copied
+    python = re.search(r"^FROM python:3\.(\d+)-slim$", "\n".join(lines), re.M)
+    assert f">=3.{python[1]}" >= PROJECT["requires-python"]
+
+
+def test_the_oldest_python_is_the_same_everywhere():
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert f"Python {oldest} or newer" in (ROOT / "docs" / "install.md").read_text()
+    assert CONFIGURATION["tool"]["mypy"]["python_version"] == oldest
+    workflow = ROOT / ".github" / "workflows" / "check.yml"
+    if workflow.exists():  # not part of the archive
+        jobs = re.search(r"  oldest:.*?run: make test-min", workflow.read_text(), re.DOTALL)[0]
+        assert f'python-version: "{oldest}"' in jobs

@@ -114,19 +114,22 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
     """Print a title and a table; columns from number ``right`` on are numbers, aligned to the right."""
     from rich import box
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
     width = table_width()
     cells = [[printable(number(cell)) for cell in row] for row in rows]
-    close = width < NARROW
     columns = [[printable(name), *(row[i] for row in cells)] for i, name in enumerate(header)]
-    room = width - 2 - (len(columns) - 1) * (2 if close else 3)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=close)
-    for i, (column, wide) in enumerate(zip(columns, _widths(columns, room), strict=True)):
-        table.add_column(column[0], justify="right" if i >= right else "left", overflow="fold", width=wide)
+    gaps = [0, *[1 if width < NARROW else 2] * (len(columns) - 1)]  # beside the space between columns
+    room = width - 2 - (len(columns) - 1) - sum(gaps)
+    # Gaps are part of the cells: of padding of its own, rich before 14.3 counts more than it draws.
+    table = Table(box=box.SIMPLE_HEAD, padding=0)
+    for i, (column, gap, wide) in enumerate(zip(columns, gaps, _widths(columns, room), strict=True)):
+        name = Padding(Text(column[0]), (0, 0, 0, gap))
+        table.add_column(name, justify="right" if i >= right else "left", overflow="fold", width=gap + wide)
     for row in cells:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Padding(Text(cell), (0, 0, 0, gap)) for cell, gap in zip(row, gaps, strict=True)))
     if title:
         show(title)
     Console(width=width, file=sys.stdout).print(table)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import platform
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,14 +22,27 @@ from ._job import Job, Put
 from ._store import StoreKeeper
 from ._tiling import Batch, Block
 
-#: What each worker is sent.
-Data = tuple[Job, StoreKeeper | None]
 #: How often the data are sent, again after all workers that held them were lost.
 ATTEMPTS = 4
 #: Seconds before the second attempt, and as many more before each further one: workers take some to start again.
 PAUSE = 1.0
 #: Seconds without any worker after which a cluster is given up.
 PATIENCE = 30.0
+
+
+@dataclass
+class Sent:
+    """What each worker is sent."""
+
+    job: Job
+    store: StoreKeeper | None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copy the arrays out of Dask's messages, where they begin at any byte.
+
+        Numba compiles code of its own for such arrays: it takes time, and the last bits may be others.
+        """
+        self.job, self.store = copy.deepcopy(state["job"]), state["store"]
 
 
 def check_client(executor: Any) -> None:
@@ -59,7 +74,7 @@ def run(
             time.sleep(PAUSE * attempt)
             client.wait_for_workers(1, timeout=PATIENCE)
             _refuse_other_code(client)
-            _attempt(client, (job, store), waiting, put, advance)
+            _attempt(client, Sent(job, store), waiting, put, advance)
         except (CancelledError, OSError) as error:  # all workers, or the scheduler, are gone
             if client.status == "running" and not isinstance(error, (CancelledError, TimeoutError, CommClosedError)):
                 raise  # an error of the work itself
@@ -77,7 +92,7 @@ def run(
     raise (KermesError if store is None else StoreError)(f"the cluster stopped working ({lost!r}). {kept}") from lost
 
 
-def _attempt(client: Any, data: Data, waiting: dict[int, Batch], put: Put, advance: Callable[[int], None]) -> None:
+def _attempt(client: Any, data: Sent, waiting: dict[int, Batch], put: Put, advance: Callable[[int], None]) -> None:
     """Evaluate batches and take them off the list; those stay on it whose data were lost with the last worker."""
     import distributed
 
@@ -143,13 +158,13 @@ def _warm_up(client: Any, data: Any, batch: Batch) -> None:
     ])  # fmt: skip
 
 
-def _evaluate(data: Data, batch: Batch, keep: bool = True) -> Tile | None:
+def _evaluate(data: Sent, batch: Batch, keep: bool = True) -> Tile | None:
     """Evaluate one batch in a worker; write it to the store if there is one and it is to be kept, else return it."""
-    job, store = data if keep else (data[0], None)
+    store = data.store if keep else None
     if store is not None and store.done(batch.block):  # by a worker that was lost before it could report
         return None
     with ONE_THREAD:
-        tile = job.evaluate(batch)
+        tile = data.job.evaluate(batch)
     if store is None or tile is None:
         return tile
     store.put(batch.block, tile)

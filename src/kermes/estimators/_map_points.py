@@ -98,7 +98,13 @@ class MapPoints(TransformerMixin, MeasureEstimator):
         transformer = clone(self.transformer)
         if hasattr(transformer, "set_output"):
             transformer.set_output(transform="default")  # points are an array, whatever the global setting
-        self.transformer_ = transformer.fit(measures.points.copy(), y, **options)
+        try:
+            self.transformer_ = transformer.fit(measures.points.copy(), y, **options)
+        except ValueError as error:
+            # With some parameters a transformer may refuse weights, as bins of equal width do before scikit-learn 1.7.
+            if weighting != "auto" or "sample_weight" not in str(error):
+                raise
+            self.transformer_ = transformer.fit(measures.points.copy(), y)
         return self
 
     def transform(self, X: Any) -> Measures:

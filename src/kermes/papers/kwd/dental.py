@@ -11,7 +11,7 @@ import importlib
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -190,7 +190,10 @@ def _simulate(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -
     scan, level = np.divmod(chosen, len(levels))
     images = np.empty((n_slices, size, size), dtype=np.int16)
     console = Console(stderr=True)
-    for i in track(range(n_slices), "CT slices", console=console, transient=True, disable=not console.is_terminal):
+    numbers: Iterable[int] = range(n_slices)
+    if console.is_terminal:  # rich before 14.3 ends a disabled bar with a newline
+        numbers = track(numbers, "CT slices", total=n_slices, console=console, transient=True)
+    for i in numbers:
         head = heads[scan[i]]
         maps = paint_slice(head, levels[level[i]], size)
         photons = np.random.default_rng([seed, chosen[i]])  # a stream of its own: no slice depends on another
