@@ -5,12 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from tests.cases import POINT_KERNELS
 from tests.routes import squares_along
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.core.gaussian_wasserstein import nuclear_norm
+from kermes.core.lanes import LANES
+from kermes.core.nuclear_norms import nuclear_norms
 from kermes.divergences import _gaussian_kl, _gaussian_wasserstein
 from kermes.divergences._features import KernelSource, explicit_features, feature_map
 from kermes.exceptions import InvalidParameterError
@@ -133,17 +134,34 @@ def test_single_atoms_and_repeated_atoms():
             assert D[0, 2] > 1e-5
 
 
+def norms_of(matrices):
+    """Return the nuclear norms of up to LANES matrices of one shape, computed together."""
+    p, q = matrices[0].shape
+    V, ends = np.full((p, q + 1, LANES), np.nan), np.empty((1, 2, LANES))
+    V[:, :q] = 0.0
+    for lane, M in enumerate(matrices):
+        V[:, :q, lane] = M
+    with np.errstate(over="ignore", invalid="ignore"):  # where cores are interpreted
+        nuclear_norms(V, p, q, np.empty((2, p, LANES)), ends)
+    assert not ends[0, 0].any()
+    return ends[0, 1, : len(matrices)]
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5), (7, 7), (12, 30)])
-def test_nuclear_norm(shape):
+def test_nuclear_norms(shape):
     rng = np.random.default_rng(0)
-    for scale in (1.0, 1e-8, 1e8):
+    for scale in (1.0, 1e-8, 1e8, 1e-160, 1e160):
         graded = scale * rng.normal(size=shape) * np.geomspace(1.0, 1e-12, shape[1])
-        for M in (graded, np.zeros(shape), np.ones(shape), scale * np.eye(*shape)):
-            norm, converged = nuclear_norm(
-                np.pad(M, [(0, 0), (0, 3)], constant_values=np.nan), np.empty(shape[0]), *shape
-            )
-            assert converged
-            assert_allclose(norm, np.linalg.svd(M, compute_uv=False).sum(), rtol=1e-11)
+        matrices = (graded, np.zeros(shape), np.ones(shape), scale * np.eye(*shape), rng.normal(size=shape))
+        expected = [np.linalg.svd(M, compute_uv=False).sum() for M in matrices]
+        assert_allclose(norms_of(matrices), expected, rtol=1e-13)
+
+
+def test_a_lane_does_not_see_the_others():
+    rng = np.random.default_rng(0)
+    scales = (1.0, 0.0, 1e-160, 1e160, 1e-12, 1.0, np.nan, 1.0)
+    matrices = [scale * rng.normal(size=(6, 9)) * np.geomspace(1.0, 1e-9, 9) for scale in scales]
+    assert_array_equal(norms_of(matrices), [norms_of([M])[0] for M in matrices])
 
 
 @pytest.mark.parametrize("reg", [0.0, -1.0, np.inf])

@@ -103,13 +103,15 @@ class ByAxes(Route):
         for rows in batches(X.sizes.astype(np.float64), CHUNK):
             first = offsets[rows[0]]
             points = X.points[first : offsets[rows[-1] + 1]]
+            w = weights[first : offsets[rows[-1] + 1]]
             values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
-            missed = sum(np.maximum(1.0 - (value**2).sum(axis=1), 0.0) for value in values)
+            missed = np.sqrt(sum(np.maximum(1.0 - np.einsum("ik,ik->i", value, value), 0.0) for value in values))
+            weighted, others = w[:, None] * values[0], _products(values[1:], len(w))
             for i in rows:
                 part = slice(offsets[i] - first, offsets[i + 1] - first)
-                w = weights[offsets[i] : offsets[i + 1]]
-                vectors[i] = _mean_product(w, [value[part] for value in values])
-                rest[i] = (w @ np.sqrt(missed[part])) ** 2
+                # sum_j w_j f_1(x_j) x f_2(x_j) x ...
+                np.matmul(weighted[part].T, others[part], out=vectors[i].reshape(weighted.shape[1], -1))
+                rest[i] = (w[part] @ missed[part]) ** 2
         norms = np.einsum("ik,ik->i", vectors, vectors)
         return Prepared(vectors, np.sqrt(rest + ROUNDING * norms))
 
@@ -120,13 +122,12 @@ class ByAxes(Route):
         return float(self.rank)
 
 
-def _mean_product(w: FloatArray, factors: list[FloatArray]) -> FloatArray:
-    """Return sum_j w_j f_1(x_j) x f_2(x_j) x ... for factors (n, r_l), flat."""
-    first, *others = factors
-    rest = np.ones((len(w), 1))
-    for other in others:
-        rest = (rest[:, :, None] * other[:, None, :]).reshape(len(w), -1)
-    return np.asarray((w[:, None] * first).T @ rest).ravel()
+def _products(factors: list[FloatArray], n: int) -> FloatArray:
+    """Return f_2(x_j) x f_3(x_j) x ... in row j, for factors (n, r_l); ones if there are none."""
+    found = np.ones((n, 1))
+    for factor in factors:
+        found = (found[:, :, None] * factor[:, None, :]).reshape(n, -1)
+    return found
 
 
 class LowRank(NamedTuple):

@@ -37,9 +37,18 @@ def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> Co
 
 def fewest_points(X: Measures, Y: Measures) -> int:
     """Return a number of points that X and Y have at least, by hashing them, which is far cheaper than sorting."""
-    odd = np.random.default_rng(0).integers(0, 2**63, size=X.dim, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    found = _n_hashes([X.points[: 4 * LARGEST_TABLE]])
+    if found > LARGEST_TABLE:  # more than are ever tabulated: the others need not be looked at
+        return found
+    return _n_hashes([Z.points for Z in ((X,) if X is Y else (X, Y))])
+
+
+def _n_hashes(parts: list[FloatArray]) -> int:
+    """Return the number of distinct hashes of points."""
+    dim = parts[0].shape[1]
+    odd = np.random.default_rng(0).integers(0, 2**63, size=dim, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     # Equal points have equal hashes: sums of their bits times odd numbers, modulo 2**64; 0.0 makes one zero of two.
-    hashes = [((Z.points + 0.0).view(np.uint64) * odd).sum(axis=1) for Z in ((X,) if X is Y else (X, Y))]
+    hashes = [((points + 0.0).view(np.uint64) * odd).sum(axis=1) for points in parts]
     return len(np.unique(np.concatenate(hashes)))
 
 

@@ -112,15 +112,18 @@ class Engine:
             limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))
 
-    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Info]:
+    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool = True) -> tuple[Any, Info]:
         """Return d**power between all measures of X and Y as a fresh array, and how it came about.
 
-        With a store, return :class:`StoredDistances` instead.
+        With a store, return :class:`StoredDistances` instead. Errors that are neither asked for nor remembered are not
+        kept: they would take as much memory as the distances.
         """
         started = time.perf_counter()
         check(divergence, X, Y)
-        find = self._remembered if self.store is None else self._stored
-        values, status, error, n_evaluated = find(divergence, X, Y)
+        if self.store is None:
+            values, status, error, n_evaluated = self._remembered(divergence, X, Y, with_error)
+        else:
+            values, status, error, n_evaluated = self._stored(divergence, X, Y)
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
         if info.n_unconverged:
             warnings.warn(
@@ -201,10 +204,14 @@ class Engine:
         """Threads of this process that work at a time."""
         return 1 if self.executor == "serial" else self.workers or _executors.default_workers()
 
-    def _remembered(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
+    def _remembered(
+        self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool
+    ) -> tuple[Any, Any, Any, int]:
         """Return values, status and errors from memory or shared files, and the number of pairs that were missing."""
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         keeper = self._keeper(divergence, X, Y, symmetric)
+        if keeper.temporary and not with_error:
+            keeper.forgo_errors()
         refuse_too_large(keeper, X.rows, Y.rows)
         with keeper.locked():
             left, right = keeper.slots(X.rows, Y.rows)

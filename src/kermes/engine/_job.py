@@ -18,10 +18,12 @@ from ..divergences import Divergence, Jensen, Route, Tile
 from ..divergences._base import require_same_dim
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
-from . import _tiling
+from . import _executors, _tiling
 
 #: What counts as rounding of negative values, relative to the largest of a tile; routes add to it.
 ROUNDING = 1e-9
+#: Numbers of which the root is taken at a time.
+BAND = 1 << 17
 #: By how much of itself a divergence of one's own may change when a pair is turned round: iterations may end anywhere.
 ASYMMETRY = 1e-2
 
@@ -49,12 +51,11 @@ class Scale(NamedTuple):
         squared: bool,
         rows: IndexArray | None = None,
         cols: IndexArray | None = None,
+        workers: int = 1,
     ) -> FloatArray:
         """Return d, or d**2, in place of d**power; ``rows`` and ``cols`` say which measures the values are of."""
         exponent = (2.0 if squared else 1.0) / self.power
-        if not self.signed:
-            np.maximum(values, 0.0, out=values)  # rounding
-        elif exponent != 1.0 and values.size and values.min() < 0:
+        if self.signed and exponent != 1.0 and values.size and values.min() < 0:
             i, j = np.argwhere(values < 0)[0]
             x, y = (i if rows is None else rows[i]), (j if cols is None else cols[j])
             as_it_is = f"; squared={self.power == 2.0} returns it as it is" if self.power in (1.0, 2.0) else ""
@@ -62,8 +63,17 @@ class Scale(NamedTuple):
                 f"{self.name} is negative, {values[i, j]:.3g}, for `X[{x}]` and `Y[{y}]`, which no distance is. Use "
                 f"another value or parameter of the divergence{as_it_is}."
             )
-        if exponent != 1.0:
-            values **= exponent  # for 0.5 and 2 the square root and the square, correctly rounded
+
+        def finish(band: FloatArray) -> None:
+            if not self.signed:
+                np.maximum(band, 0.0, out=band)  # rounding
+            if exponent != 1.0:
+                band **= exponent  # for 0.5 and 2 the square root and the square, correctly rounded
+
+        # In bands that stay in the cache, by all threads: one pass over the matrix instead of two.
+        height = max(1, BAND // max(1, values.shape[1]))
+        bands = [values[start : start + height] for start in range(0, len(values), height)]
+        _executors.run(finish, bands, min(workers, len(bands)) or 1)
         return values
 
 
@@ -160,8 +170,8 @@ class Job:
         """Return d**power, status and errors of a batch, tile by tile; None if ``stopped`` between two of them."""
         (rows, cols, triangle), shape = batch
         size = len(rows), len(cols)
-        error = np.zeros(size) if self.divergence.estimates_error else None
-        whole = np.zeros(size), np.zeros(size, dtype=np.uint8), error
+        error = _zeros(size) if self.divergence.estimates_error else None
+        whole = _zeros(size), np.zeros(size, dtype=np.uint8), error
         for block in _tiling.cut(_tiling.Block(np.arange(size[0]), np.arange(size[1]), triangle), shape):
             if stopped():
                 return None
@@ -270,6 +280,12 @@ def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Pa
 def is_ours(kind: type) -> bool:
     """Whether a class is one of kermes: its version says what it does, and its tiles need not be looked at."""
     return kind.__module__.split(".")[0] == __name__.split(".")[0]
+
+
+def _zeros(shape: tuple[int, int]) -> FloatArray:
+    """Return zeros in rows that are not a power of two apart: transposed, those are copied three times as slowly."""
+    n, m = shape
+    return np.zeros((n, m + 8))[:, :m]
 
 
 def _mirror(values: Any) -> Any:

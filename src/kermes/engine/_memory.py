@@ -40,7 +40,9 @@ class MemoryKeeper:
     """Values, status and errors of the pairs (row of one root collection, row of another).
 
     Rows are given slots in the order they come. A symmetric table (both roots the same) numbers both sides alike and
-    keeps both triangles. A pair is either PENDING or finished: an interrupted run leaves nothing half-written.
+    keeps both triangles. A pair is either PENDING or finished: an interrupted run leaves nothing half-written. In a
+    ``temporary`` table, of which an interrupted run leaves nothing, all pairs are missing and no status says so: where
+    all went well, its status is never written, and takes no memory.
     """
 
     #: Whether everybody else who wants these pairs waits while they are computed.
@@ -57,6 +59,11 @@ class MemoryKeeper:
         self.arrays: dict[str, AnyArray] = {name: np.empty((0, 0), dtype) for name, dtype in self._dtypes.items()}
         self._lock = threading.RLock()
         self._complete = True
+
+    def forgo_errors(self) -> None:
+        """Keep no errors: before the first pair."""
+        self._dtypes.pop("error", None)
+        self.arrays.pop("error", None)
 
     def locked(self) -> AbstractContextManager[object]:
         """Return what keeps others out: a second thread waits, then finds its pairs done."""
@@ -93,12 +100,14 @@ class MemoryKeeper:
 
     def complete(self) -> bool:
         """Whether all pairs of the rows so far are computed, and none is unconverged: nothing to look for."""
-        if not self._complete:
+        if not self._complete and not self.temporary:
             self._complete = not self.arrays["status"][: self._used[0], : self._used[1]].any()
         return self._complete
 
-    def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_]:
-        """Return which pairs of slots are not computed yet."""
+    def pending(self, left: IndexArray, right: IndexArray) -> NDArray[np.bool_] | None:
+        """Return which pairs of slots are not computed yet; None if all are not."""
+        if self.temporary:
+            return None
         return np.asarray(_block(self.arrays["status"], left, right, copy=False) == PENDING)
 
     def put(self, left: IndexArray, right: IndexArray, tile: Tile) -> None:
@@ -106,6 +115,8 @@ class MemoryKeeper:
         place, mirrored = _place(left, right), _place(right, left)
         for name, array in self.arrays.items():
             block = getattr(tile, name)
+            if name == "status" and self.temporary and not block.any():
+                continue
             array[place] = block
             if self.symmetric:
                 array[mirrored] = block.T
@@ -142,14 +153,17 @@ class MemoryKeeper:
         if self._used[0] <= n and self._used[1] <= m:
             return
         arrays = self._allocate(*self._grown(self._used))
-        arrays["status"][:] = PENDING
+        if not self.temporary:
+            arrays["status"][:] = PENDING
         for name, array in self.arrays.items():
             arrays[name][:n, :m] = array
         self.arrays = arrays
 
     def _allocate(self, n: int, m: int) -> dict[str, AnyArray]:
         """Return arrays for n x m pairs."""
-        return {name: np.empty((n, m), dtype) for name, dtype in self._dtypes.items()}
+        return {
+            name: (np.zeros if name == "status" else np.empty)((n, m), dtype) for name, dtype in self._dtypes.items()
+        }
 
 
 def _place(left: IndexArray, right: IndexArray) -> tuple[Any, ...]:

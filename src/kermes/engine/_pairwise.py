@@ -73,12 +73,12 @@ def pairwise(
     divergence = require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
-    values, info = engine.evaluate(divergence, left, right)
+    values, info = engine.evaluate(divergence, left, right, with_error=return_info)
     distances: FloatArray
     if isinstance(values, StoredDistances):  # for the type checker an array: it is indexed and converted like one
         distances = cast(FloatArray, values.squared if squared else values)
     else:
-        distances = Scale.of(divergence).distances(values, squared)
+        distances = Scale.of(divergence).distances(values, squared, workers=engine.n_threads)
     return (distances, info) if return_info else distances
 
 

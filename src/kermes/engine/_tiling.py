@@ -35,8 +35,8 @@ TILES_PER_CHUNK_SIDE = 4
 LARGEST_CHUNK = 1024
 SMALLEST_BAND = 64
 
-#: From slots of both sides to the mask of their missing pairs.
-Pending = Callable[[IndexArray, IndexArray], NDArray[np.bool_]]
+#: From slots of both sides to the mask of their missing pairs; None if all are missing.
+Pending = Callable[[IndexArray, IndexArray], NDArray[np.bool_] | None]
 
 
 class Block(NamedTuple):
@@ -164,7 +164,7 @@ def missing(pending: Pending, left: IndexArray, right: IndexArray, symmetric: bo
         Block(rows[block.rows], cols[block.cols], block.triangle)
         for rows, cols, triangle in pieces
         if len(rows) and len(cols)
-        for block in cover(pending(rows, cols), triangle)
+        for block in _blocks(pending(rows, cols), len(rows), len(cols), triangle)
     ]
     left, right = (np.unique(np.concatenate([np.empty(0, np.int64), *sides])) for sides in (
         [block.rows for block in found], [block.cols for block in found],
@@ -175,6 +175,10 @@ def missing(pending: Pending, left: IndexArray, right: IndexArray, symmetric: bo
         Block(np.searchsorted(left, rows), np.searchsorted(right, cols), triangle) for rows, cols, triangle in found
     ]
     return Missing(left, right, numbered)
+
+
+def _blocks(mask: NDArray[np.bool_] | None, n: int, m: int, symmetric: bool) -> list[Block]:
+    return [Block(np.arange(n), np.arange(m), symmetric)] if mask is None else cover(mask, symmetric)
 
 
 def cover(mask: NDArray[np.bool_], symmetric: bool) -> list[Block]:
