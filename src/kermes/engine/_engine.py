@@ -145,7 +145,8 @@ class Engine:
         keeper = self._memoised(divergence, (divergence, X.fingerprint, "h"), X.rows, alone, fresh)
         with keeper.locked():
             left, right = keeper.slots(X.rows, alone)
-            missing = np.unique(left[keeper.pending(left, right)[:, 0]])
+            pending = keeper.pending(left, right)
+            missing = np.unique(left if pending is None else left[pending[:, 0]])
             if len(missing):
                 values = concentrations(divergence, _at(X, X.rows, left, missing))[:, np.newaxis]
                 keeper.put(missing, right, Tile(values, np.zeros(values.shape, dtype=np.uint8)))
