@@ -13,7 +13,7 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
 from ..exceptions import InvalidParameterError
-from ..ground import Cost, Euclidean, as_cost
+from ..ground import Cost, Euclidean, SqEuclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import TINY, Claims, Divergence, Route, Tile, core_ground, empty_tile, filled
@@ -294,8 +294,10 @@ class NetworkSimplex(Route):
         used = len(X.points) * len(Y.points) // (2 if X is Y else 1)
         if cost.code is not None and p in (1, 2) and len(common.points) ** 2 > used:
             largest = 0
-        table = cost_table(cost, common, largest)
-        if table is not None:
+        # Squares are not made of roots: whole ones stay whole, and rounding breaks none of the ties of images.
+        squares = p == 2 and isinstance(cost, Euclidean)
+        table = cost_table(SqEuclidean() if squares else cost, common, largest)
+        if table is not None and not squares:
             if p not in (1, 2):
                 unit = float(np.exp2(np.ceil(np.log2(table.max(initial=0.0) or 1.0))))
             with np.errstate(over="ignore"):  # infinite values are an error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import inline_core, least_core
-from .doubles import EPS, add, two_product, two_sum
-from .pricing import NOISE, place_of_least
+from .doubles import EPS, add, two_product
+from .pricing import NOISE
 from .tree import arc_cost, hang
 
 
@@ -43,25 +43,24 @@ def only_tree_is_near(C, high):
 
 
 @inline_core
-def open_arc(C, parent, high, low, i, value, rest):
-    """Return the sink j of least reduced cost C_ij - u_i - v_j if that is below 0, else -1.
+def open_arc(C, parent, high, low, i):
+    """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
-    ``value`` and ``rest`` get the reduced costs of the row in two parts, raised by what rounding may have left out.
+    What is not near 0 in double precision is above it: only arcs near 0 are computed by both parts, and judged after
+    what rounding may have left out is added. Rows of digits have a few; both parts of all arcs took a third of the time.
     """
     n, m = C.shape
-    row, v, v_low, parents = C[i], high[n : n + m], low[n : n + m], parent[n : n + m]
-    u, u_low = high[i], low[i]
+    row, u, u_low = C[i], high[i], low[i]
+    least, sink, cost, rest = 0.0, -1, 0.0, 0.0
     for j in range(m):
-        s, e = two_sum(row[j], -u)
-        t, f = two_sum(s, v[j])
-        slack = EPS * EPS * (row[j] + abs(u) + abs(v[j]))
-        in_tree = parents[j] == i
-        value[j] = 0.0 if in_tree else t
-        rest[j] = 0.0 if in_tree else (e + f) + (v_low[j] - u_low) + slack
-    if parent[i] != i:
-        value[parent[i] - n] = rest[parent[i] - n] = 0.0
-    j = place_of_least(value, rest)
-    return j if value[j] + rest[j] < 0.0 else -1
+        v, parts = high[n + j], row[j] + abs(u) + abs(high[n + j])
+        if row[j] - u + v <= NOISE * parts and parent[n + j] != i and parent[i] != n + j:
+            value, value_low = add(row[j], 0.0, -u, -u_low)
+            value, value_low = add(value, value_low, v, low[n + j])
+            judged = value + (value_low + EPS * EPS * parts)
+            if judged < least:
+                least, sink, cost, rest = judged, j, value, value_low
+    return sink, cost, rest
 
 
 @inline_core

@@ -26,7 +26,6 @@ import math
 from ..intrinsics import borrowed
 from ..jit import exact_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
-from .doubles import add
 from .pricing import BLOCK, greatest, negative_arc
 from .start import Bench, make_bench, start
 from .tree import Tree, make_tree, pivot, plant
@@ -56,7 +55,6 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
     flow, high, low = borrowed(T.flow), borrowed(T.high), borrowed(T.low)
     mass, mass_low = borrowed(T.mass), borrowed(T.mass_low)
     count, root = start(C, a, b, parent, closed, flow, bench)
-    room, prices = bench.room[:m], bench.prices[:m]
     plant(parent, ring, back, last, size, closed[:count], root)
     compute_potentials(C, parent, ring, high, low, root)
     sinks = high[n : n + m]
@@ -65,10 +63,7 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
         i, j, searched = row, -1, 1
         cost = rest = 0.0
         if both:
-            j = open_arc(C, parent, high, low, i, room, prices)
-            if j >= 0:
-                cost, rest = add(C[i, j], 0.0, -high[i], -low[i])
-                cost, rest = add(cost, rest, sinks[j], low[n + j])
+            j, cost, rest = open_arc(C, parent, high, low, i)
         else:
             i, j = negative_arc(C, high, sinks, row)
             cost, searched = C[i, j] - high[i] + sinks[j], BLOCK
