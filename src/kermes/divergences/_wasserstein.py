@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -304,13 +305,18 @@ class NetworkSimplex(Route):
                 table = (table / unit) ** p
         return cls(cost, p, common, table, unit)
 
+    @cached_property
+    def _coordinates(self) -> FloatArray:
+        """All points (d, m), as the core takes them."""
+        return np.array(self.common.points.T, order="C")
+
     def prepare(self, X: Measures) -> Rows:
         return sparse_rows(X, *self.common)
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return W_2^2, or W_p for other p; neither is rounding of weights a distance, nor underflow distance 0."""
         values, status = self._powers(A, B, rows, cols, triangle)
-        moved = variation(A, B, rows, cols, triangle)
+        moved = variation(A, B, rows, cols, triangle, enough=LIGHT)
         if triangle:
             moved[np.tri(*moved.shape) > 0] = np.inf  # not read
         for i, j in np.argwhere(moved <= LIGHT):
@@ -347,16 +353,18 @@ class NetworkSimplex(Route):
                     else:
                         out[i, j] = np.inf  # an error, which names the pair
             return out, status
-        ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
+        ground, points = core_ground(self.cost, self.table), self._coordinates
         in_place = self.p == 1.0 and bool(self.cost.metric)
         tree = core.transport.network_simplex.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
         core.transport.exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
         return out, status
 
 
-def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-    """Return the mass by which measures differ."""
-    return filled(core.vectors.variation_tile, A, rows, B, cols, triangle)
+def variation(
+    A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool, enough: float = np.inf
+) -> FloatArray:
+    """Return the mass by which measures differ, or a part of it that is more than ``enough``."""
+    return filled(core.vectors.variation_tile, A, rows, B, cols, triangle, enough)
 
 
 def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:
