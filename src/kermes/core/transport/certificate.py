@@ -47,7 +47,8 @@ def open_arc(C, parent, high, low, i):
     """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
     What is not near 0 in double precision is above it: only arcs near 0 are computed by both parts, and judged after
-    what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of them in the tree.
+    what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of these in the
+    tree.
     """
     n, m = C.shape
     row, u, u_low = C[i], high[i], low[i]

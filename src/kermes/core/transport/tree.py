@@ -47,7 +47,10 @@ def arc_cost(C, n, w, up):
 
 @inline_core
 def plant(C, parent, ring, back, last, size, high, closed, root):
-    """Set sizes, ring and potentials of a tree by its parents; ``closed`` has all nodes but the root, children first."""
+    """Set sizes, ring and potentials of a tree by its parents.
+
+    ``closed`` has all nodes but the root, children first.
+    """
     n, total = C.shape[0], len(closed) + 1
     high[root] = 0.0
     for w in range(total):
