@@ -152,26 +152,27 @@ def sparse_tile(A, rows, B, cols, triangle, out):
 
 
 @tile_core
-def variation_tile(A, rows, B, cols, triangle, out):
+def variation_tile(A, rows, B, cols, triangle, enough, out):
     """Fill out[i, j] = sum_k max(a_k - b_k, 0) between sparse probability vectors, :class:`.ragged.Rows`.
 
     Gains and losses are equal. The difference at the heaviest point is left out of both, and the larger sum taken: it
-    has the relative accuracy of the small weights, while a heavy one has rounded them away.
+    has the relative accuracy of the small weights, while a heavy one has rounded them away. Sums end beyond ``enough``.
     """
+    (a_ids, a_weights, a_offsets), (b_ids, b_weights, b_offsets) = A, B
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
-            s, t = A.offsets[rows[i]], B.offsets[cols[j]]
-            end_s, end_t = A.offsets[rows[i] + 1], B.offsets[cols[j] + 1]
+            s, t = a_offsets[rows[i]], b_offsets[cols[j]]
+            end_s, end_t = a_offsets[rows[i] + 1], b_offsets[cols[j] + 1]
             gains = losses = heaviest = aside = 0.0
-            while s < end_s or t < end_t:
+            while (s < end_s or t < end_t) and gains <= enough and losses <= enough:
                 a = b = 0.0
-                left = s < end_s and (t == end_t or A.ids[s] <= B.ids[t])
-                right = t < end_t and (s == end_s or B.ids[t] <= A.ids[s])
+                left = s < end_s and (t == end_t or a_ids[s] <= b_ids[t])
+                right = t < end_t and (s == end_s or b_ids[t] <= a_ids[s])
                 if left:
-                    a = A.weights[s]
+                    a = a_weights[s]
                     s += 1
                 if right:
-                    b = B.weights[t]
+                    b = b_weights[t]
                     t += 1
                 diff = a - b
                 if a + b > heaviest:

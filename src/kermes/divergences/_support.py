@@ -32,7 +32,21 @@ def common_support(X: Measures, Y: Measures, ground: Ground | None = None) -> Co
         return CommonSupport(X.support.points, True)
     if ground is not None and ground.size is not None:
         raise UnsuitableDataError("`X` and `Y` must share the support of the cost matrix; theirs differ.")
-    return CommonSupport(np.unique(pooled_points(X, Y), axis=0), False)
+    return CommonSupport(distinct(pooled_points(X, Y)), False)
+
+
+def distinct(points: FloatArray) -> FloatArray:
+    """Return the distinct points in lexicographic order.
+
+    The points of clouds mostly differ in their first coordinate: numbers are sorted ten times as fast as rows.
+    """
+    candidates = points[np.argsort(points[:, 0])]
+    return candidates if _increase(candidates) else np.asarray(np.unique(points, axis=0))
+
+
+def _increase(points: FloatArray) -> bool:
+    """Whether each first coordinate is above the one before."""
+    return bool((np.diff(points[:, 0]) > 0).all())
 
 
 def fewest_points(X: Measures, Y: Measures) -> int:
@@ -66,6 +80,8 @@ def atom_ids(X: Measures, points: FloatArray, given: bool) -> IndexArray:
     if given:
         assert X.atoms is not None  # a given support comes with atom numbers
         return X.atoms
+    if _increase(points):
+        return np.searchsorted(points[:, 0], X.points[:, 0])
     # The points are sorted and distinct: each has its own number among them and those of X.
     _, inverse = np.unique(np.concatenate([points, X.points]), axis=0, return_inverse=True)
     return np.asarray(inverse.ravel()[len(points) :], dtype=np.int64)

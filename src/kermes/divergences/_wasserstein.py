@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
 from ..exceptions import InvalidParameterError, NumericalError
-from ..ground import Cost, Euclidean, as_cost
+from ..ground import Cost, Euclidean, SqEuclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
 from ._base import TINY, Claims, Divergence, Route, Tile, core_ground, empty_tile, filled
@@ -306,13 +307,20 @@ class NetworkSimplex(Route):
         used = len(X.points) * len(Y.points) // (2 if X is Y else 1)
         if cost.code is not None and p in (1, 2) and len(common.points) ** 2 > used:
             largest = 0
-        table = cost_table(cost, common, largest)
-        if table is not None:
+        # Squares are not made of roots: whole ones stay whole, and rounding breaks none of the ties of images.
+        squares = p == 2 and isinstance(cost, Euclidean)
+        table = cost_table(SqEuclidean() if squares else cost, common, largest)
+        if table is not None and not squares:
             if p not in (1, 2):
                 unit = float(np.exp2(np.ceil(np.log2(table.max(initial=0.0) or 1.0))))
             with np.errstate(over="ignore"):  # infinite values are an error
                 table = (table / unit) ** p
         return cls(cost, p, common, table, unit)
+
+    @cached_property
+    def _coordinates(self) -> FloatArray:
+        """All points (d, m), as the core takes them."""
+        return np.array(self.common.points.T, order="C")
 
     def prepare(self, X: Measures) -> Rows:
         return sparse_rows(X, *self.common)
@@ -320,14 +328,16 @@ class NetworkSimplex(Route):
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return W_2^2, or W_p for other p; neither is rounding of weights a distance, nor underflow distance 0."""
         values, status = self._powers(A, B, rows, cols, triangle)
-        moved = variation(A, B, rows, cols, triangle)
+        moved = variation(A, B, rows, cols, triangle, enough=LIGHT)
         if triangle:
             moved[np.tri(*moved.shape) > 0] = np.inf  # not read
+        # No two points are at the Euclidean cost 0: what vanishes is underflow, unless measures agree.
+        lost = (values < TINY) & np.isfinite(moved) & (isinstance(self.cost, Euclidean) | (values > 0.0))
         for i, j in np.argwhere(moved <= LIGHT):
             if _agree(A, rows[i], B, cols[j]):
                 values[i, j] = 0.0  # the p-th root would make a distance of the rounding of weights
-        if isinstance(self.cost, Euclidean):  # no two points are at cost 0: this is underflow
-            status[(values < TINY) & np.isfinite(moved) & (moved > LIGHT)] = FAILED
+                lost[i, j] = False
+        status[lost] = FAILED
         return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
 
     def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
@@ -357,16 +367,18 @@ class NetworkSimplex(Route):
                     else:
                         out[i, j] = np.inf  # an error, which names the pair
             return out, status
-        ground, points = core_ground(self.cost, self.table), np.array(self.common.points.T, order="C")
+        ground, points = core_ground(self.cost, self.table), self._coordinates
         in_place = self.p == 1.0 and bool(self.cost.metric)
         tree = core.transport.network_simplex.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
         core.transport.exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
         return out, status
 
 
-def variation(A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
-    """Return the mass by which measures differ."""
-    return filled(core.vectors.variation_tile, A, rows, B, cols, triangle)
+def variation(
+    A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool, enough: float = np.inf
+) -> FloatArray:
+    """Return the mass by which measures differ, or a part of it that is more than ``enough``."""
+    return filled(core.vectors.variation_tile, A, rows, B, cols, triangle, enough)
 
 
 def _agree(A: Rows, i: int, B: Rows, j: int) -> bool:

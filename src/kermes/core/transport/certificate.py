@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import inline_core, least_core
 from .doubles import EPS, add, two_product, two_sum
-from .pricing import NOISE, place_of_least
+from .pricing import NOISE
 from .tree import arc_cost, hang
 
 
@@ -43,25 +43,25 @@ def only_tree_is_near(C, high):
 
 
 @inline_core
-def open_arc(C, parent, high, low, i, value, rest):
-    """Return the sink j of least reduced cost C_ij - u_i - v_j if that is below 0, else -1.
+def open_arc(C, parent, high, low, i):
+    """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
-    ``value`` and ``rest`` get the reduced costs of the row in two parts, raised by what rounding may have left out.
+    What is not near 0 in double precision is above it: only arcs near 0 are computed by both parts, and judged after
+    what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of these in the
+    tree.
     """
     n, m = C.shape
-    row, v, v_low, parents = C[i], high[n : n + m], low[n : n + m], parent[n : n + m]
-    u, u_low = high[i], low[i]
+    row, u, u_low = C[i], high[i], low[i]
+    least, sink, cost, rest = 0.0, -1, 0.0, 0.0
     for j in range(m):
-        s, e = two_sum(row[j], -u)
-        t, f = two_sum(s, v[j])
-        slack = EPS * EPS * (row[j] + abs(u) + abs(v[j]))
-        in_tree = parents[j] == i
-        value[j] = 0.0 if in_tree else t
-        rest[j] = 0.0 if in_tree else (e + f) + (v_low[j] - u_low) + slack
-    if parent[i] != i:
-        value[parent[i] - n] = rest[parent[i] - n] = 0.0
-    j = place_of_least(value, rest)
-    return j if value[j] + rest[j] < 0.0 else -1
+        v, parts = high[n + j], row[j] + abs(u) + abs(high[n + j])
+        if row[j] - u + v <= NOISE * parts and parent[n + j] != i and parent[i] != n + j:
+            value, value_low = add(row[j], 0.0, -u, -u_low)
+            value, value_low = add(value, value_low, v, low[n + j])
+            judged = value + (value_low + EPS * EPS * parts)
+            if judged < least:
+                least, sink, cost, rest = judged, j, value, value_low
+    return sink, cost, rest
 
 
 @inline_core
@@ -70,7 +70,8 @@ def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low,
 
     Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way. The
     heaviest node takes the difference of the totals, which its own rounding may have made, and is in no sum: beside it
-    the lightest would lose their digits. So arcs between it and the root carry what is on the side of the root.
+    the lightest would lose their digits. So arcs between it and the root carry what is on the side of the root. What
+    rounding leaves out of long sums is added up apart: their terms wait for one addition, not for ten.
 
     Returns the cost of the plan, its duality gap, and the node whose arc is shortest of mass, by how much: an arc that
     would have to ship less than nothing ships nothing.
@@ -80,13 +81,15 @@ def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low,
     heavy = 0
     for w in range(n + m):
         mass[w], mass_low[w] = a[w] if w < n else -b[w - n], 0.0
-        excess, excess_low = add(excess, excess_low, mass[w], 0.0)
+        excess, left_out = two_sum(excess, mass[w])
+        excess_low += left_out
         heavy = w if abs(mass[w]) > abs(mass[heavy]) else heavy
         size[w] = 1
     mass[heavy], mass_low[heavy] = add(mass[heavy], 0.0, -excess, -excess_low)
     for w in range(n + m):
         p, q = two_product(mass[w], high[w])
-        dual, dual_low = add(dual, dual_low, p, q + mass[w] * low[w])
+        dual, left_out = two_sum(dual, p)
+        dual_low += left_out + (q + mass[w] * low[w])
     node, count = np.uint32(heavy), 0
     while node != root:
         closed[count], size[node] = node, 0
@@ -110,10 +113,11 @@ def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low,
             short, lack = w, -flow[w]
         flow[w] = max(flow[w], 0.0)
         p, q = two_product(flow[w], arc_cost(C, n, w, parent[w]))
-        value, rest = add(value, rest, p, q)
+        value, left_out = two_sum(value, p)
+        rest += left_out + q
         w = back[w]
     gap, _ = add(value, rest, -dual, -dual_low)
-    return value, abs(gap), short, lack
+    return value + rest, abs(gap), short, lack
 
 
 @inline_core

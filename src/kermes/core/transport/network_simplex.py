@@ -26,7 +26,6 @@ import math
 from ..intrinsics import borrowed
 from ..jit import exact_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
-from .doubles import add
 from .pricing import BLOCK, greatest, negative_arc
 from .start import Bench, make_bench, start
 from .tree import Tree, make_tree, pivot, plant
@@ -56,19 +55,14 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
     flow, high, low = borrowed(T.flow), borrowed(T.high), borrowed(T.low)
     mass, mass_low = borrowed(T.mass), borrowed(T.mass_low)
     count, root = start(C, a, b, parent, closed, flow, bench)
-    room, prices = bench.room[:m], bench.prices[:m]
-    plant(parent, ring, back, last, size, closed[:count], root)
-    compute_potentials(C, parent, ring, high, low, root)
+    plant(C, parent, ring, back, last, size, high, closed[:count], root)
     sinks = high[n : n + m]
     row, clean, both, pivots, rounded = 0, 0, False, 0, min(max_pivots, ROUNDED_PIVOTS * (n + m))
-    while clean < n and n > 1 and m > 1:
+    while clean < n:
         i, j, searched = row, -1, 1
         cost = rest = 0.0
         if both:
-            j = open_arc(C, parent, high, low, i, room, prices)
-            if j >= 0:
-                cost, rest = add(C[i, j], 0.0, -high[i], -low[i])
-                cost, rest = add(cost, rest, sinks[j], low[n + j])
+            j, cost, rest = open_arc(C, parent, high, low, i)
         else:
             i, j = negative_arc(C, high, sinks, row)
             cost, searched = C[i, j] - high[i] + sinks[j], BLOCK
@@ -83,10 +77,10 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
         if not both and (clean >= n or pivots == rounded):
             compute_potentials(C, parent, ring, high, low, root)
             clean, both = n if only_tree_is_near(C, high) else 0, True
-    top, most = greatest(C.ravel()), min(max_pivots, pivots + EXCHANGES * (n + m))
+    most = min(max_pivots, pivots + EXCHANGES * (n + m))
     while True:
         value, gap, short, lack = settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root)
-        if lack * top <= LACK * value or pivots < 0:
+        if lack == 0.0 or lack * greatest(C.ravel()) <= LACK * value or pivots < 0:
             break
         if pivots == most:
             pivots = -1

@@ -37,7 +37,9 @@ class Bench(NamedTuple):
     kernel: Any  # (n, m), float32
     scaling: Any  # (m,), float32
     sums: Any  # (m,), float32
-    choices: FloatArray  # (n,) number of good sinks of each source, then its step
+    choices: Any  # (n,) step at which each source ships, by its number of good sinks
+    order: Any  # (n,) sources by their steps
+    first: Any  # (LAST_STEP + 2,) places of the steps in that order
 
 
 @inline_core
@@ -51,7 +53,8 @@ def make_bench(n, m):
     """Return room for problems of up to n sources and m sinks."""
     return Bench(
         np.empty(m), np.empty(m), np.empty(n * padded(m), dtype=np.float32), np.empty(padded(m), dtype=np.float32),
-        np.empty(padded(m), dtype=np.float32), np.empty(n),
+        np.empty(padded(m), dtype=np.float32), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64),
+        np.empty(LAST_STEP + 2, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -99,7 +102,7 @@ def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
             part = values[j] * scaling[j]
             shipped += part
             top = greater(top, part)
-        choices[i] = min(math.floor(STEPS * math.log2(shipped / top)), LAST_STEP)
+        choices[i] = min(np.int64(STEPS * math.log2(shipped / top)), LAST_STEP)
     for j in range(m):  # v in units of epsilon, from here on
         sums[j], prices[j] = f4(math.log(scaling[j])), np.inf
     for i in range(n):
@@ -113,6 +116,19 @@ def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
 
 
 @inline_core
+def sort_sources(choices, order, first, n):
+    """Fill ``order`` with the sources by their steps, and by their numbers within each."""
+    first[:] = 0
+    for i in range(n):
+        first[choices[i] + 1] += 1
+    for step in range(LAST_STEP):
+        first[step + 1] += first[step]
+    for i in range(n):
+        order[first[choices[i]]] = i
+        first[choices[i]] += 1
+
+
+@inline_core
 def start(C, a, b, parent, closed, flow, bench):
     """Ship each source to the sinks of least C_ij - v_j that have room left.
 
@@ -122,32 +138,28 @@ def start(C, a, b, parent, closed, flow, bench):
     are closed before their parents. Returns how many nodes were closed, and the root.
     """
     n, m = C.shape
-    room, prices, kernel, scaling, sums, choices = bench
+    room, prices, kernel, scaling, sums, choices, order, first = bench
     soft_prices(C, a, b, prices, kernel, scaling, sums, choices)
+    sort_sources(choices, order, first, n)
     for j in range(m):
         room[j] = b[j]
-    n_sources, n_sinks, count, root = n, m, 0, n
-    for step in range(LAST_STEP + 1):
-        for i in range(n):
-            if choices[i] != step:
-                continue
-            left = a[i]
-            searching = True
-            while searching:
-                j = place_of_least(C[i], prices)
-                # The last source closes all sinks but one, whatever rounding has left of it.
-                if n_sinks == 1 or (left < room[j] and n_sources > 1):
-                    closed[count] = i
-                    parent[i], flow[i] = n + j, left
-                    room[j] -= left
-                    root = n + j
-                    searching = False
-                else:
-                    closed[count] = n + j
-                    parent[n + j], flow[n + j] = i, min(left, room[j])
-                    left = max(left - room[j], 0.0)
-                    prices[j] = np.inf
-                    n_sinks -= 1
-                count += 1
-            n_sources -= 1
+    n_sinks, count, root = m, 0, n
+    for k in range(n):
+        i, left, searching = order[k], a[order[k]], True
+        while searching:
+            j = place_of_least(C[i], prices)
+            # The last source closes all sinks but one, whatever rounding has left of it.
+            if n_sinks == 1 or (left < room[j] and k < n - 1):
+                closed[count] = i
+                parent[i], flow[i] = n + j, left
+                room[j] -= left
+                root = n + j
+                searching = False
+            else:
+                closed[count] = n + j
+                parent[n + j], flow[n + j] = i, min(left, room[j])
+                left = max(left - room[j], 0.0)
+                prices[j] = np.inf
+                n_sinks -= 1
+            count += 1
     return count, root

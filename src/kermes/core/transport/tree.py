@@ -46,9 +46,13 @@ def arc_cost(C, n, w, up):
 
 
 @inline_core
-def plant(parent, ring, back, last, size, closed, root):
-    """Set sizes and ring of a tree from its parents; ``closed`` has all nodes but the root, children first."""
-    total = len(closed) + 1
+def plant(C, parent, ring, back, last, size, high, closed, root):
+    """Set sizes, ring and potentials of a tree by its parents.
+
+    ``closed`` has all nodes but the root, children first.
+    """
+    n, total = C.shape[0], len(closed) + 1
+    high[root] = 0.0
     for w in range(total):
         size[w], last[w] = 1, w
     parent[root], ring[root], back[root] = root, root, root
@@ -57,6 +61,7 @@ def plant(parent, ring, back, last, size, closed, root):
     for k in range(total - 2, -1, -1):
         w = closed[k]
         up = parent[w]
+        high[w] = high[up] + (arc_cost(C, n, w, up) if w < n else -arc_cost(C, n, w, up))
         ring[w], back[w], back[ring[up]] = ring[up], up, w
         ring[up] = w
     # In depth-first order from the end, the last node below is that of the child met first.
