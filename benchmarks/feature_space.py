@@ -221,7 +221,7 @@ def gaussian_wasserstein() -> Row:
     moments = [(x.mean(axis=0), np.cov(x.T, bias=True)) for x in clouds]
     return _contest(
         "Gaussian W_2, 500 clouds in 10-D", Measures.from_samples(clouds), divergences.GaussianWasserstein(),
-        lambda a, b: float(ot.gaussian.bures_wasserstein_distance(a[0], b[0], a[1], b[1])) ** 2, moments, 4,
+        lambda a, b: float(ot.gaussian.bures_wasserstein_distance(a[0], b[0], a[1], b[1])) ** 2, moments, 60,
         "POT bures_wasserstein_distance",
     )  # fmt: skip
 

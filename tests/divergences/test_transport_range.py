@@ -134,3 +134,14 @@ def test_a_cost_of_ones_own_fills_every_pair():
             pairwise(left, right, divergence=W, engine=Engine(memo=False)) for W in (own, Wasserstein(2, "cityblock"))
         )
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "cityblock"])
+@pytest.mark.parametrize(("scale", "light"), [(1e-60, 1e-200), (1e-100, 1e-120)])
+def test_light_masses_whose_cost_is_no_normal_number_are_an_error(scale, light, cost):
+    points = np.array([[0.0, 0.0], [scale, 0.0]])
+    X = Measures.from_samples([points[:1], points], [[1.0], [1.0, light]])
+    with pytest.raises(NumericalError, match="found no finite value for measures 0 and 1"):
+        pairwise(X, divergence=Wasserstein(2, cost))
+    W1 = pairwise(X, divergence=Wasserstein(1, cost))
+    assert_allclose(W1[0, 1], scale * light, rtol=1e-13)

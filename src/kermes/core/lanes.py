@@ -14,9 +14,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import config, types
-from numba.core.cgutils import get_item_pointer, get_or_insert_function
+from numba.core.cgutils import get_item_pointer, get_or_insert_function, ir
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 LANES = 8

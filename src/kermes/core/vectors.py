@@ -38,8 +38,10 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
         x -= centre
         norms += np.einsum("ik,ik->i", x, x)[:, None] + np.einsum("ik,ik->i", y, y)[None]
         out += x @ y.T
-    out = norms - 2.0 * out
-    refine(a, rows, b, cols, CANCELLED * norms, out)
+    out *= -2.0
+    out += norms
+    norms *= CANCELLED
+    refine(a, rows, b, cols, norms, out)
     return np.asarray(out)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -171,6 +173,31 @@ def require_same_dim(X: Measures, Y: Measures) -> None:
 def batches(work: FloatArray, limit: float = 1.5e8) -> list[IndexArray]:
     """Return row numbers in batches of about ``limit`` operations, so that an interrupt is heard between them."""
     return np.split(np.arange(len(work)), np.flatnonzero(np.diff(np.cumsum(work) // limit)) + 1)
+
+
+def _in_turn(work: Callable[[Any], None], parts: list[Any]) -> None:
+    for part in parts:
+        work(part)
+
+
+#: Who runs the parts of a preparation: calls work(part) for each of them, in any order.
+Run: TypeAlias = Callable[[Callable[[Any], None], list[Any]], None]
+_RUN: ContextVar[Run] = ContextVar("run", default=_in_turn)
+
+
+def for_each(work: Callable[[Any], None], parts: list[Any]) -> None:
+    """Call work(part) for each of the parts, which write to different places: by threads where an engine has some."""
+    _RUN.get()(work, parts)
+
+
+@contextmanager
+def running(run: Run) -> Iterator[None]:
+    """Let ``run`` call what :func:`for_each` is given."""
+    token = _RUN.set(run)
+    try:
+        yield
+    finally:
+        _RUN.reset(token)
 
 
 def core_ground(ground: Cost | PointKernel, table: FloatArray | None = None) -> CoreGround:

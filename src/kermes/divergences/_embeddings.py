@@ -16,7 +16,7 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures, Support
-from ._base import Route, Tile, batches, empty_tile, pair_sums, underflow_of_squares
+from ._base import Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
 from ._cores import core
 from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
@@ -98,22 +98,23 @@ class ByAxes(Route):
 
     def prepare(self, X: Measures) -> Prepared:
         """Return the mean features, some thousand atoms at a time."""
-        vectors, rest = np.empty((len(X), self.rank)), np.empty(len(X))
+        vectors, doubts = np.empty((len(X), self.rank)), np.empty(len(X))
         weights, offsets = X.probabilities, X.offsets
-        for rows in batches(X.sizes.astype(np.float64), CHUNK):
-            first = offsets[rows[0]]
-            points = X.points[first : offsets[rows[-1] + 1]]
-            w = weights[first : offsets[rows[-1] + 1]]
+
+        def fill(rows: IndexArray) -> None:
+            start, stop = offsets[rows[0]], offsets[rows[-1] + 1]
+            points, w = X.points[start:stop], weights[start:stop]
             values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
             missed = np.sqrt(sum(np.maximum(1.0 - np.einsum("ik,ik->i", value, value), 0.0) for value in values))
             weighted, others = w[:, None] * values[0], _products(values[1:], len(w))
             for i in rows:
-                part = slice(offsets[i] - first, offsets[i + 1] - first)
+                part = slice(offsets[i] - start, offsets[i + 1] - start)
                 # sum_j w_j f_1(x_j) x f_2(x_j) x ...
                 np.matmul(weighted[part].T, others[part], out=vectors[i].reshape(weighted.shape[1], -1))
-                rest[i] = (w[part] @ missed[part]) ** 2
-        norms = np.einsum("ik,ik->i", vectors, vectors)
-        return Prepared(vectors, np.sqrt(rest + ROUNDING * norms))
+                doubts[i] = np.sqrt((w[part] @ missed[part]) ** 2 + ROUNDING * (vectors[i] @ vectors[i]))
+
+        for_each(fill, batches(X.sizes.astype(np.float64), CHUNK))
+        return Prepared(vectors, doubts)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         return _estimated(core.vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)

@@ -229,10 +229,14 @@ def centred_features(X: Measures, features: Features) -> Iterator[tuple[slice, C
     """Yield batches of measures, and their features: some thousand atoms at a time."""
     weights = X.probabilities
     for rows in batches(X.sizes.astype(np.float64), POOL):
-        start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
-        offsets = X.offsets[rows[0] : rows[-1] + 2] - start
-        values = features(X.points[start:stop])
-        yield slice(rows[0], rows[-1] + 1), Centred.of(values, weights[start:stop], offsets, features.rounding)
+        yield slice(rows[0], rows[-1] + 1), centred_part(X, weights, rows, features)
+
+
+def centred_part(X: Measures, weights: FloatArray, rows: IndexArray, features: Features) -> Centred:
+    """Return the features of consecutive measures, of the probabilities ``weights`` of all atoms."""
+    start, stop = X.offsets[rows[0]], X.offsets[rows[-1] + 1]
+    offsets = X.offsets[rows[0] : rows[-1] + 2] - start
+    return Centred.of(features(X.points[start:stop]), weights[start:stop], offsets, features.rounding)
 
 
 def moments(centred: Iterable[tuple[slice, Centred]], n: int, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -12,14 +12,15 @@ from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
 from ..ground import Gaussian, Linear, PointKernel, as_point_kernel
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums, underflow_of_squares
+from ._base import Claims, Divergence, Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
 from ._cores import core
 from ._features import (
+    POOL,
     Coordinates,
     Features,
     KernelSource,
     centred_atoms,
-    centred_features,
+    centred_part,
     explicit_features,
 )
 
@@ -78,17 +79,22 @@ class FeaturesRoute(_FactorsRoute):
     def prepare(self, X: Measures) -> Factors:
         """Factorise by the singular values of the centred features, never of their squares."""
         shape = len(X), self.features.rank
-        means, tails, traces, factors = np.empty(shape), np.empty(shape), np.empty(len(X)), []
-        for rows, centred in centred_features(X, self.features):
+        means, tails, traces, factors = np.empty(shape), np.empty(shape), np.empty(len(X)), [np.empty(0)] * len(X)
+        weights = X.probabilities
+
+        def fill(rows: IndexArray) -> None:
+            centred = centred_part(X, weights, rows, self.features)
             means[rows], tails[rows] = centred.means, centred.tails
-            for i, factor in enumerate(centred.factors, rows.start):
+            for i, factor in zip(rows, centred.factors, strict=True):
                 if not np.isfinite(factor).all():  # the features overflow: no pair with this measure has a value
                     means[i], factor = np.nan, np.zeros_like(factor[:1])
                 _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
                 kept = sizes > NEGLIGIBLE * sizes[0]
                 with np.errstate(over="ignore"):  # the engine refuses what is not finite
                     traces[i] = (sizes**2).sum()
-                factors.append(sizes[kept, None] * axes[kept])
+                factors[i] = sizes[kept, None] * axes[kept]
+
+        for_each(fill, batches(X.sizes.astype(np.float64), POOL))
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))
         return core.gaussian_wasserstein.CovarianceFactors(means, tails, traces, np.concatenate(factors), offsets)
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, filled, n_points
+from ._base import Claims, Divergence, Route, filled, for_each, n_points
 from ._cores import core
 from ._quantiles import QuantileRoute, blocks, sorted_halves
 
@@ -40,11 +40,15 @@ class _Aligned(_Projections):
     def prepare(self, X: Measures) -> FloatArray:
         n_lines, size = len(self.directions), int(X.sizes[0])
         prepared: FloatArray = np.empty((len(X), n_lines, size))
-        for rows, lines in blocks(X, n_lines):
+
+        def fill(block: tuple[IndexArray, slice]) -> None:
+            rows, lines = block
             values = (self.directions[lines] @ X[rows].points.T).reshape(-1, len(rows), size)
             values.sort(axis=2)
             values /= np.sqrt(n_lines * size)
             prepared[rows, lines] = values.transpose(1, 0, 2)
+
+        for_each(fill, list(blocks(X, n_lines)))
         return prepared.reshape(len(X), -1)
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:

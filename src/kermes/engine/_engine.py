@@ -236,7 +236,8 @@ class Engine:
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
         """Return distances, status and errors on disk, and the number of pairs the store lacked."""
         Y = X if X._packed.fingerprint == Y._packed.fingerprint else Y
-        prepare = partial(Job.prepare, divergence, X, Y, same_rows=X.fingerprint == Y.fingerprint)
+        same_rows = X.fingerprint == Y.fingerprint
+        prepare = partial(Job.prepare, divergence, X, Y, same_rows=same_rows, workers=self.n_threads)
         job: Job | None = None
         store = as_store(self.store)
         keeper = StoreKeeper.find(store, self.resume, divergence, X, Y)
@@ -301,7 +302,8 @@ class Engine:
         """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added."""
         self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
         routes = divergence.passes(A, B) if self._is_local else [divergence.route(A, B)]
-        job = Job.prepare(divergence, A, B, route=routes[0])
+        workers = self.n_threads
+        job = Job.prepare(divergence, A, B, route=routes[0], workers=workers)
         batches = [batch for block in blocks for batch in self._batches(job, block)]
         if len(routes) == 1:
             self._run(job, batches, put, cores)
@@ -315,7 +317,7 @@ class Engine:
         self._run(job, batches, add, cores)
         for route in routes[1:]:
             del job  # its arrays make room for those of the next pass
-            job = Job.prepare(divergence, A, B, route=route)
+            job = Job.prepare(divergence, A, B, route=route, workers=workers)
             self._run(job, batches, add, cores)
         for batch in batches:
             put(batch.block, sums[id(batch.block)])

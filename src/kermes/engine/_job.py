@@ -15,7 +15,7 @@ from .._linalg import ONE_THREAD
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import status as codes
 from ..divergences import Divergence, Jensen, Route, Tile
-from ..divergences._base import require_same_dim
+from ..divergences._base import require_same_dim, running
 from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from . import _executors, _tiling
@@ -135,11 +135,21 @@ class Job:
 
     @classmethod
     def prepare(
-        cls, divergence: Divergence, X: Measures, Y: Measures, same_rows: bool = False, route: Route | None = None
+        cls,
+        divergence: Divergence,
+        X: Measures,
+        Y: Measures,
+        same_rows: bool = False,
+        route: Route | None = None,
+        workers: int = 1,
     ) -> Job:
         """Do the work that belongs to each measure alone. With ``same_rows`` equal row numbers are equal measures."""
         route = divergence.route(X, Y) if route is None else route
-        with ONE_THREAD:  # the matrices of one measure are small: threads would only wait
+
+        def run(work: Callable[[Any], None], parts: list[Any]) -> None:
+            _executors.run(work, parts, max(1, min(workers, len(parts))))
+
+        with ONE_THREAD, running(run):  # the matrices of one measure are small: threads of BLAS would only wait
             A = route.prepare(X)
             B = A if Y is X else route.prepare(Y)
         same = X.twins(Y) if divergence.biased else (X.rows, Y.rows) if same_rows else None
