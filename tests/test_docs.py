@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
+from sklearn.utils.fixes import parse_version
 
 import kermes
 from kermes.cli import main
@@ -35,8 +37,13 @@ EXCEPTIONS = {
     ("docs/guide/scale.md", "from dask_kubernetes"): "needs a Kubernetes cluster",
     ("docs/index.md", "result = compare("): "half a minute; the same call as `kermes demo`, which is tested on less",
 }
-#: Times differ from run to run, and with them the width of their column; long decimals from machine to machine.
-VARYING = re.compile(r"\d[\d.e-]* (s|ms|min)\b|^  seconds.*|[─ ]{2,}|\d+\.\d{4,}|\d[\d.]*e-\d+")
+#: scikit-learn before 1.8 does not stratify shuffled folds of groups: it draws others, which have other scores.
+OTHER_FOLDS = parse_version(sklearn.__version__) < parse_version("1.8")
+#: Times differ from run to run, and with them the width of their column; long decimals from machine to machine; which
+#: of the two options for help click names, from version to version.
+VARYING = re.compile(
+    r"\d[\d.e-]* (s|ms|min)\b|^  seconds.*|[─ ]{2,}|\d+\.\d{4,}|\d[\d.]*e-\d+|(-h|--help)(?=' for help)"
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -72,7 +79,10 @@ def test_page(page, capsys, tmp_path, monkeypatch):
 
 def run_commands(body):
     for command, expected in re.findall(r"^\$ kermes (.*)\n((?:(?!\$ ).*\n)*)", body, flags=re.MULTILINE):
-        assert masked(CliRunner().invoke(main, shlex.split(command)).output) == masked(expected), command
+        found, told = masked(CliRunner().invoke(main, shlex.split(command)).output), masked(expected)
+        if OTHER_FOLDS and "--units" in command:
+            found, told = found[:2], told[:2]  # not the scores
+        assert found == told, command
 
 
 def masked(text):
