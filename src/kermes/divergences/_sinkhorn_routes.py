@@ -134,6 +134,7 @@ class SinkhornRoute(Route, ABC):
         do not, it is what their masses differ by, below the marginal error, times the cost of the way between them,
         unless the plan proves that less is left.
         """
+        assert out.bounds is not None
         options, noise = self.options, SINGLE_ERROR if single else 0.0
         tol = options.tol
         while tol > ROUNDED_TOL:
