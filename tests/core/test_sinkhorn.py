@@ -12,7 +12,7 @@ from tests.oracles import entropic
 from kermes.core import ground_codes
 from kermes.core.points import TABLE, Atoms, CoreGround
 from kermes.core.sinkhorn import grid, newton, points, self_terms, stabilised, table
-from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Images, Options
+from kermes.core.sinkhorn.structs import REGULARIZED, TRANSPORT, Answers, Bounds, Images, Options, no_trees
 from kermes.core.status import FAILED, OK, RETRY, UNCONVERGED
 
 rng = np.random.default_rng(0)
@@ -35,6 +35,10 @@ def expected(i, j, code):
     a, b = (WEIGHTS[OFFSETS[k] : OFFSETS[k + 1]] for k in (i, j))
     C = COST[np.ix_(IDS[OFFSETS[i] : OFFSETS[i + 1]], IDS[OFFSETS[j] : OFFSETS[j + 1]])]
     return (entropic.plan(a, b, C, EPS) * C).sum() if code == TRANSPORT else entropic.relative(a, b, C, EPS)
+
+
+def stable_value(C, a, b, options):
+    return stabilised.stable_value(*stabilised.solve_stable(C, a, b, options), options)
 
 
 def unsolved(wanted=((True, True), (True, True))):
@@ -87,9 +91,32 @@ def test_stabilised(code, ground):
 @pytest.mark.parametrize("ground", [TABULATED, SQUARED])
 def test_self_terms(ground):
     out = Answers(np.zeros(3), np.zeros(3, dtype=np.uint8))
-    self_terms.self_values(ground, ATOMS, np.arange(3), Options(EPS, 1e-9, MOST, REGULARIZED), out)
+    trees = no_trees(3, len(WEIGHTS))
+    self_terms.self_values(ground, ATOMS, np.arange(3), Options(EPS, 1e-9, MOST, REGULARIZED), out, True, trees)
     assert_allclose(out.values, [expected(i, i, REGULARIZED) for i in range(3)], rtol=1e-6)
     assert (out.status == OK).all()
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("route", ["table", "coordinates", "stabilised"])
+def test_the_bound_of_what_a_dual_value_lacks_holds(route, tol):
+    """Measures of one group each: the bound is above what is left, and of the order of the tolerance."""
+    trees, own = no_trees(3, len(WEIGHTS)), Answers(np.zeros(3), np.zeros(3, dtype=np.uint8))
+    options = Options(EPS, tol, MOST, REGULARIZED)
+    self_terms.self_values(SQUARED, ATOMS, np.arange(3), options, own, True, trees)
+    assert_allclose(trees.links[:, 0], [1.0, 1.0, np.sqrt(8.0)])
+    out = unsolved()._replace(bounds=Bounds(np.array([[np.inf, np.inf], [0.0, np.inf]]), (trees, trees)))
+    if route == "table":
+        table.tile_table(table.gibbs_table(COST, EPS, np.float64), ATOMS, ROWS, ATOMS, COLS, options, out)
+    elif route == "coordinates":
+        points.tile_points(SQUARED, np.empty(0), ATOMS, ROWS, ATOMS, COLS, options, out)
+    else:
+        stabilised.retry(SQUARED, ATOMS, ROWS, ATOMS, COLS, options, out)
+    lacking = (np.array([[expected(i, j, REGULARIZED) for j in COLS] for i in ROWS]) - out.values) / EPS
+    asked = np.array([[True, True], [False, True]])
+    assert (out.bounds.gaps[~asked] == 0.0).all()
+    assert (lacking[asked] <= out.bounds.gaps[asked] + 1e-9).all()
+    assert (out.bounds.gaps[asked] <= 5.0 * tol).all()
 
 
 def test_pairs_that_are_done_are_left_alone():
@@ -102,9 +129,7 @@ def test_pairs_that_are_done_are_left_alone():
 
 def test_log_domain_survives_what_underflows():
     C = np.array([[0.0, 1e6], [1e6, 0.0]])
-    value, status = stabilised.stable_value(
-        C, np.array([0.5, 0.5]), np.array([0.25, 0.75]), Options(1.0, 1e-8, 1000, TRANSPORT)
-    )
+    value, status = stable_value(C, np.array([0.5, 0.5]), np.array([0.25, 0.75]), Options(1.0, 1e-8, 1000, TRANSPORT))
     assert status == OK
     assert_allclose(value, 0.25e6, rtol=1e-8)
 
@@ -112,9 +137,7 @@ def test_log_domain_survives_what_underflows():
 def test_costs_that_are_not_finite_fail_at_once():
     half = np.array([0.5, 0.5])
     for bad in (np.inf, np.nan):
-        _, status = stabilised.stable_value(
-            np.array([[0.0, bad], [1.0, 0.0]]), half, half, Options(1.0, 1e-8, 10, TRANSPORT)
-        )
+        _, status = stable_value(np.array([[0.0, bad], [1.0, 0.0]]), half, half, Options(1.0, 1e-8, 10, TRANSPORT))
         assert status == FAILED
 
 
@@ -122,7 +145,7 @@ def test_costs_that_are_not_finite_fail_at_once():
 def test_stabilised_values_belong_to_the_plan_that_is_returned(code):
     """One column: P = a is forced, whatever the rounding of (f + g - C) / epsilon."""
     C, a, options = np.array([[4.1], [9.3]]), np.array([0.25, 0.75]), Options(1e-15, 1e-3, 100, code)
-    value, status = stabilised.stable_value(C, a, np.ones(1), options)
+    value, status = stable_value(C, a, np.ones(1), options)
     plan = np.empty((2, 1))
     assert stabilised.fill_plan(C, a, np.ones(1), options, plan) == status == OK
     assert_allclose(plan[:, 0], a)

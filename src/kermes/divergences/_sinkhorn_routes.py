@@ -13,7 +13,7 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
 from ..core import ragged
-from ..core.sinkhorn.structs import Answers, Images, Options
+from ..core.sinkhorn.structs import Answers, Bounds, Images, Options, Trees, no_trees
 from ..core.status import OK, RETRY
 from ..measures import Measures
 from ._base import Atoms, CoreGround, Route, Tile, batches, core_atoms, empty_tile
@@ -43,14 +43,13 @@ class Prepared(NamedTuple):
     """Measures as plain scaling takes them, and as the log domain does.
 
     ``offset`` is what each measure adds to the value of the cores to give the one asked for, ``status`` how that went.
-    ``links`` (n, 2): longest link between its atoms and sum of all, costs or roots of squared ones.
     """
 
     scaled: Atoms | Images
     atoms: Atoms
     offset: FloatArray
     status: StatusArray
-    links: FloatArray
+    trees: Trees
 
 
 class Pairs(NamedTuple):
@@ -95,12 +94,17 @@ class SinkhornRoute(Route, ABC):
     def prepare(self, X: Measures) -> Prepared:
         """Normalise, number or lay out the atoms, and compute the self terms, once per measure."""
         atoms = self.atoms(X)
-        return Prepared(self.scaled(atoms), atoms, *self._offsets(atoms), self._links(atoms))
+        trees = no_trees(len(X), len(atoms.weights))
+        values, status, _ = self._offsets(atoms, trees)
+        return Prepared(self.scaled(atoms), atoms, values, status, trees)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the values, by the fastest way that is safe for each pair."""
         pairs, retry = Pairs(A, rows, B, cols), np.full((len(rows), len(cols)), RETRY)
         out = Answers(empty_tile(rows, cols), np.triu(retry, 1) if triangle else retry)
+        if self.value == "debiased":
+            apart, way = self._apart(pairs)
+            out = out._replace(bounds=Bounds(np.where(apart, np.inf, 0.0), (A.trees, B.trees)))
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
@@ -108,7 +112,7 @@ class SinkhornRoute(Route, ABC):
         self._solve(pairs, self.options, out)
         offset = A.offset[rows][:, None] + B.offset[cols][None]
         if self.value == "debiased":
-            self._sharpen(pairs, wanted, offset, single, out)
+            self._sharpen(pairs, wanted, offset, way, single, out)
         status = np.maximum(A.status[rows][:, None], B.status[cols][None])
         return Tile(out.values + offset, np.maximum(out.status, status))
 
@@ -120,20 +124,23 @@ class SinkhornRoute(Route, ABC):
         if (out.status == RETRY).any():
             core.sinkhorn.stabilised.retry(self.ground, A.atoms, rows, B.atoms, cols, options, out)
 
-    def _sharpen(self, pairs: Pairs, wanted: AnyArray, offset: FloatArray, single: bool, out: Answers) -> None:
+    def _sharpen(
+        self, pairs: Pairs, wanted: AnyArray, offset: FloatArray, way: FloatArray, single: bool, out: Answers
+    ) -> None:
         """Solve debiased pairs again, more closely, until the noise of their values is below ``tol`` times the value.
 
         The debiased value is a difference: that of measures near each other is far below its terms, whose noise grows
         with epsilon. The noise is quadratic in the marginal error where all atoms exchange mass; where groups of atoms
-        do not, it is what their masses differ by, below the marginal error, times the cost of the way between them.
+        do not, it is what their masses differ by, below the marginal error, times the cost of the way between them,
+        unless the plan proves that less is left.
         """
+        assert out.bounds is not None
         options, noise = self.options, SINGLE_ERROR if single else 0.0
-        apart, way = self._apart(pairs)
         tol = options.tol
         while tol > ROUNDED_TOL:
             values = out.values + offset
             proved = PROVED * options.tol * (np.maximum(values, 0.0) + SMALL * options.epsilon)
-            close = apart & (tol * way > proved)
+            close = np.minimum(tol * way, options.epsilon * out.bounds.gaps) > proved
             if tol > LEAST_TOL:
                 close |= values < options.epsilon * max(NOISE * tol**2, noise) / options.tol
             close &= wanted & (out.status == OK)
@@ -149,7 +156,7 @@ class SinkhornRoute(Route, ABC):
         h' of the two measures exchange partners at 2 h h'. One measure without groups links those of the other one.
         """
         A, rows, B, cols = pairs
-        (h, ways), (k, other_ways) = A.links[rows].T[:, :, None], B.links[cols].T[:, None]
+        (h, ways), (k, other_ways) = A.trees.links[rows].T[:, :, None], B.trees.links[cols].T[:, None]
         if self.metric:
             apart, way = np.minimum(h, k), np.minimum(ways, other_ways)
         elif self.squared:
@@ -160,14 +167,6 @@ class SinkhornRoute(Route, ABC):
         seen = self.options.epsilon * float(-np.log(self.options.tol))
         groups = apart > seen + LINKED * self.options.epsilon
         return groups, np.minimum(way, self.reach) * (1.0 - seen / np.where(groups, apart, np.inf))
-
-    def _links(self, A: Atoms) -> FloatArray:
-        """Return how far groups of atoms of each measure are apart, for the debiased value."""
-        links = np.zeros((len(A.offsets) - 1, 2))
-        if self.value == "debiased" and (self.metric or self.squared):
-            for rows in batches(2.0 * np.diff(A.offsets).astype(np.float64) ** 2):
-                core.sinkhorn.self_terms.trees(self.ground, A, rows, self.squared, links)
-        return links
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
         """What the marginal error leaves of values that are corrected for it."""
@@ -188,17 +187,19 @@ class SinkhornRoute(Route, ABC):
         few = pairs._replace(rows=pairs.rows[:1], cols=pairs.cols[-TRIAL:])
         values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
         trial = Answers(values.copy(), status.copy())
+        if out.bounds is not None:
+            trial = trial._replace(bounds=out.bounds._replace(gaps=out.bounds.gaps[:1, -TRIAL:]))
         self.scale(np.float32, few, self.options, trial)
         if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
             return False
-        values[:], status[:] = trial
+        values[:], status[:] = trial.values, trial.status
         return True
 
-    def _offsets(self, A: Atoms) -> Answers:
+    def _offsets(self, A: Atoms, trees: Trees) -> Answers:
         """Return what each measure adds to the KL-relative value to give the one asked for.
 
         KL(P | a b') = sum P log P - sum a log a - sum b log b, so the paper's form adds eps sum a log a for either
-        measure; the debiased one subtracts half of each self term.
+        measure; the debiased one subtracts half of each self term, and needs the trees.
         """
         n, options = len(A.offsets) - 1, self.options
         offsets = Answers(np.zeros(n), np.zeros(n, dtype=np.uint8))
@@ -207,7 +208,7 @@ class SinkhornRoute(Route, ABC):
         elif self.value == "debiased":
             closely = options._replace(tol=min(options.tol, LEAST_TOL))
             for rows in batches(1e3 * np.diff(A.offsets).astype(np.float64) ** 2):
-                core.sinkhorn.self_terms.self_values(self.ground, A, rows, closely, offsets)
+                core.sinkhorn.self_terms.self_values(self.ground, A, rows, closely, offsets, self.squared, trees)
             offsets.values[:] *= -0.5
         return offsets
 
@@ -265,4 +266,5 @@ class ByAxes(ByTable):
             axes, epsilon = (self.spacing * np.arange(float(side)) for side in self.shape), self.options.epsilon
             self.kernels[dtype] = tuple(core.sinkhorn.grid.axis_kernel(axis, epsilon, dtype) for axis in axes)
         A, rows, B, cols = pairs
-        core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)
+        plain = out._replace(bounds=None)  # plans of images are not held, so that nothing is proved by them
+        core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, plain)

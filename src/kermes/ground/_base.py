@@ -55,7 +55,7 @@ class Ground(Frozen):
         from ..core import points
 
         values = np.empty((len(x), len(y)))
-        getattr(points, self._block)(self.code, self.params, _read_only(x.T), _read_only(y.T), values)
+        getattr(points, self._block)(self.code, self.params, _copied(x.T), _copied(y.T), values)
         return values
 
     def table(self, points: FloatArray) -> FloatArray:
@@ -124,11 +124,9 @@ class FromFunction(Ground):
         return values
 
 
-def _read_only(points: FloatArray) -> FloatArray:
-    """Return a contiguous view that is not written to, whatever it is of: cores are compiled for one kind."""
-    view = np.ascontiguousarray(points).view()
-    view.flags.writeable = False
-    return view
+def _copied(points: FloatArray) -> FloatArray:
+    """Return a contiguous copy, as cores make them: a view that is read only would be compiled for anew."""
+    return np.array(points, order="C")
 
 
 def _points(points: ArrayLike, name: str) -> FloatArray:

@@ -21,5 +21,6 @@ A tile, from top to bottom; every core does the pairs whose status is RETRY and 
                          stabilised                    log domain and epsilon scaling for what remains RETRY
                               |
                            newton                      potentials at small epsilon, from the semi-dual
-    self_terms                                         REGULARIZED(a, a) of each measure, for the debiased value
+    self_terms                                         REGULARIZED(a, a) and tree of a measure, for debiased values
+    gap                                                what a plan proves about its dual value, for them
 """

@@ -21,7 +21,7 @@ import numpy as np
 from ..._typing import AnyArray, IndexArray
 from ..exp import LOWEST, LOWEST32, exp, exp32
 from ..jit import inline_core, strict_core, tile_core
-from ..points import TABLE, cost_row, longest
+from ..points import TABLE, cost_block, longest
 from ..status import OK, RETRY, UNCONVERGED
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
@@ -76,14 +76,18 @@ def fill_side(buffer, weights):
 
 @strict_core
 def atom_costs(ground, A, i, B, j, C):
-    """C[:n, :m] = costs between the n atoms of the measure i of A and the m of the measure j of B."""
-    lo, at, stop = A.offsets[i], B.offsets[j], B.offsets[j + 1]
-    for r in range(A.offsets[i + 1] - lo):
-        if ground.code == TABLE:
+    """Fill C (n, m) with the costs between the atoms of the measure i of A and those of the measure j of B.
+
+    By ``cost_block``, which tables are made by: rows one by one would be compiled besides, one second.
+    """
+    lo, end, at, stop = A.offsets[i], A.offsets[i + 1], B.offsets[j], B.offsets[j + 1]
+    if ground.code == TABLE:
+        for r in range(end - lo):
             for c in range(stop - at):
                 C[r, c] = ground.table[A.ids[lo + r], B.ids[at + c]]
-        else:
-            cost_row(ground.code, ground.params, A.coordinates, lo + r, B.coordinates, at, stop, C[r])
+    else:
+        x, y = A.coordinates[:, lo:end].copy(), B.coordinates[:, at:stop].copy()
+        cost_block(ground.code, ground.params, x, y, C)
 
 
 @inline_core

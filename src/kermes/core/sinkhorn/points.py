@@ -10,6 +10,7 @@ from ..jit import strict_core, tile_core
 from ..points import TABLE, cost_row
 from ..status import RETRY
 from .block import Block, atom_costs, buffers, fill_gibbs, fill_gibbs32, fill_side, scaled_value
+from .gap import bound_gap
 from .loop import f4
 from .structs import Gibbs
 
@@ -91,7 +92,7 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
     dtype = like.dtype
     row_buffer, column_buffer = buffers(B.offsets, cols, dtype), buffers(A.offsets, rows, dtype)
     high, wide = row_buffer.shape[1], column_buffer.shape[1]
-    cost, ids = np.empty((high, wide)), np.empty(high, np.int64)
+    costs, ids = np.empty(high * wide), np.empty(high, np.int64)
     d = A.coordinates.shape[0]
     x, y, centre = np.empty((d, wide), np.float32), np.empty((d, high), np.float32), np.empty(d)
     single = like.itemsize == 4
@@ -111,6 +112,7 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
             if fine and rounds(ground.code, max(radius, shift(B, cols[q], centre, y)), options):
                 fill_rows32(ground, y, n, x, m, options.epsilon, gibbs)
             else:
+                cost = costs[: n * m].reshape(n, m)
                 atom_costs(ground, B, cols[q], A, rows[p], cost)
                 if single:
                     fill_gibbs32(cost, n, m, options.epsilon, gibbs.kernel, gibbs.weighted)
@@ -121,3 +123,4 @@ def tile_points(ground, like, A, rows, B, cols, options, out):
                 ids[k] = min(k, side.size)
             block = Block(gibbs, ids[: side.weights.size], side, columns)
             out.values[p, q], out.status[p, q] = scaled_value(block, options)
+            bound_gap(out, 1, block, B.offsets[cols[q]], p, q)

@@ -1,6 +1,6 @@
 """What the debiased value takes from each measure alone; the cost is symmetric with zero diagonal.
 
-REGULARIZED(mu, mu), by the symmetric iteration, and how far its groups of atoms are apart.
+REGULARIZED(mu, mu), by the symmetric iteration, and the shortest tree of its atoms: how far groups are apart.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import math
 import numpy as np
 
 from ..exp import exp
-from ..jit import strict_core, tile_core
+from ..intrinsics import lesser
+from ..jit import least_core, strict_core, tile_core
 from ..status import OK, UNCONVERGED
+from ..transport.pricing import place_of_least
 from .block import atom_costs, spread
 from .stabilised import RANGE, fill_kernel
 
@@ -79,44 +81,42 @@ def self_value(C, a, options):
     return value, OK if error <= options.tol else UNCONVERGED
 
 
-@strict_core
-def self_values(ground, A, rows, options, out):
-    """out[i] = REGULARIZED(mu_i, mu_i) for i in rows."""
-    for i in rows:
-        a = A.weights[A.offsets[i] : A.offsets[i + 1]]
-        C = np.empty((a.size, a.size))
-        atom_costs(ground, A, i, A, i, C)
-        out.values[i], out.status[i] = self_value(C, a, options)
+@least_core
+def tree(C, a, roots, order, parent):
+    """(longest link, sum of the links) of the shortest tree that spans the atoms; those of little mass are leaves.
 
-
-@strict_core
-def tree(C, a, nearest):
-    """(longest link, sum of the links) of the shortest tree that spans the atoms; those of little mass are leaves."""
+    Links are costs, or their ``roots``. ``order`` gets the atoms as they join the tree, the heaviest first, and
+    ``parent`` what they are linked to.
+    """
     n, at, longest, total = a.size, 0, 0.0, 0.0
     least = LIGHT / n  # weights add up to 1
+    nearest, joined = np.full(n, np.inf), np.zeros(n)
     for j in range(n):
-        nearest[j] = np.inf
         at = j if a[j] > a[at] else at
-    for _ in range(n - 1):
-        nearest[at], following = -1.0, -1  # in the tree
-        for j in range(n):
-            if nearest[j] >= 0.0:
-                if a[at] >= least:
-                    nearest[j] = min(nearest[j], C[at, j])
-                if following < 0 or nearest[j] < nearest[following]:
-                    following = j
-        at = following
-        longest, total = max(longest, nearest[at]), total + nearest[at]
+    parent[at] = at
+    for k in range(n):
+        order[k], joined[at], nearest[at] = at, np.inf, -1.0  # no cost is less
+        if k == n - 1:
+            break
+        row = C[at]
+        for j in range(n if a[at] >= least else 0):
+            parent[j] = at if row[j] < nearest[j] else parent[j]
+        for j in range(n if a[at] >= least else 0):
+            nearest[j] = lesser(nearest[j], row[j])
+        at = place_of_least(nearest, joined)
+        link = math.sqrt(nearest[at]) if roots else nearest[at]
+        longest, total = max(longest, link), total + link
     return longest, total
 
 
 @strict_core
-def trees(ground, A, rows, roots, out):
-    """out[i] = longest link and sum of the links of the measure i in rows, in units of costs or of their ``roots``."""
+def self_values(ground, A, rows, options, out, roots, trees):
+    """out[i] = REGULARIZED(mu_i, mu_i), and the `tree` of the measure i, for i in rows."""
     for i in rows:
-        a = A.weights[A.offsets[i] : A.offsets[i + 1]]
+        lo, end = A.offsets[i], A.offsets[i + 1]
+        a = A.weights[lo:end]
         C = np.empty((a.size, a.size))
         atom_costs(ground, A, i, A, i, C)
-        if roots:
-            C = np.sqrt(C)
-        out[i, 0], out[i, 1] = tree(C, a, np.empty(a.size))
+        out.values[i], out.status[i] = self_value(C, a, options)
+        longest, total = tree(C, a, roots, trees.order[lo:end], trees.parent[lo:end])
+        trees.links[i, 0], trees.links[i, 1] = longest, total

@@ -22,6 +22,7 @@ from ..exp import exp
 from ..jit import strict_core, tile_core
 from ..status import FAILED, OK, RETRY, UNCONVERGED
 from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
+from .gap import bound_gap
 from .loop import STRONG, WINDOW, adapt
 from .newton import newton
 from .structs import TRANSPORT, Gibbs
@@ -270,9 +271,8 @@ def plan_value(pair, eps, transport):
 
 
 @strict_core
-def stable_value(C, a, b, options):
-    """(value, status) by the stabilised route: TRANSPORT, or REGULARIZED for any other code."""
-    pair, status = solve_stable(C, a, b, options)
+def stable_value(pair, status, options):
+    """(value, status) of a pair that was solved: TRANSPORT, or REGULARIZED for any other code."""
     if status == FAILED:
         return np.nan, FAILED
     value = plan_value(pair, options.epsilon, options.value == TRANSPORT)
@@ -292,4 +292,6 @@ def retry(ground, A, rows, B, cols, options, out):
             b = B.weights[B.offsets[cols[q]] : B.offsets[cols[q] + 1]]
             C = np.empty((a.size, b.size))
             atom_costs(ground, A, rows[p], B, cols[q], C)
-            out.values[p, q], out.status[p, q] = stable_value(C, a, b, options)
+            pair, status = solve_stable(C, a, b, options)
+            out.values[p, q], out.status[p, q] = stable_value(pair, status, options)
+            bound_gap(out, 0, pair.block, A.offsets[rows[p]], p, q)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..._typing import AnyArray, FloatArray, IndexArray, StatusArray
 
 TRANSPORT, REGULARIZED = 0, 1  # which value of a plan is wanted
@@ -32,8 +34,36 @@ class Gibbs(NamedTuple):
     weighted: AnyArray
 
 
+class Trees(NamedTuple):
+    """For each measure the shortest tree that spans its atoms.
+
+    ``order`` and ``parent`` (N,), numbered within the measure: atoms from the root on, and what each is linked to.
+    ``links`` (n, 2): the longest link and the sum of all, costs or roots of squared ones.
+    """
+
+    order: IndexArray
+    parent: IndexArray
+    links: FloatArray
+
+
+def no_trees(n: int, atoms: int) -> Trees:
+    """Return room for the trees of n measures."""
+    return Trees(np.zeros(atoms, dtype=np.int64), np.zeros(atoms, dtype=np.int64), np.zeros((n, 2)))
+
+
+class Bounds(NamedTuple):
+    """Bounds of (optimum - dual value) / eps of the pairs of a tile, asked for where they are above 0.
+
+    ``trees``: of the measures of both sides.
+    """
+
+    gaps: FloatArray
+    trees: tuple[Trees, Trees]
+
+
 class Answers(NamedTuple):
     """Values and status of the pairs of a tile; those with status RETRY are still to be computed."""
 
     values: FloatArray
     status: StatusArray
+    bounds: Bounds | None = None

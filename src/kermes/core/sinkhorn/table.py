@@ -8,6 +8,7 @@ from ..._typing import FloatArray
 from ..jit import strict_core
 from ..status import RETRY
 from .block import Block, buffers, fill_gibbs, fill_side, scaled_value
+from .gap import bound_gap
 from .structs import TRANSPORT, Gibbs
 
 
@@ -78,3 +79,4 @@ def tile_table(gibbs, A, rows, B, cols, options, out):
                 ids[k] = place[B.ids[at + k]] if k < side.size else count
             block = Block(used, ids[: side.weights.size], side, columns)
             out.values[p, q], out.status[p, q] = scaled_value(block, options)
+            bound_gap(out, 1, block, at, p, q)

@@ -1,0 +1,123 @@
+"""How far a dual value is from the optimum at most, by a plan with both marginals right.
+
+Let P = diag(u) K diag(v) have the row sums a, and column sums c = b - r. For every plan Q with the marginals a and b
+
+    optimum - dual value  <=  eps KL(Q | P)  =  eps sum P h(Q / P),    h(1 + x + y) <= x^2 + y log(2 + y)
+
+for |x| <= 1 and y >= 0. Q is made of P in two steps. Columns are scaled to b: x = r_j / c_j, sum r^2 / c in all. That
+leaves rows with a surplus, which flows along a tree of the rows. Neighbours i and i' exchange F of mass in the columns
+that both use, in proportion to m_j = min(P_ij, P_i'j): |x| <= F / sum m. Where they share too little for that, it is
+min(P_ij, k P_i'j) with a factor k: i gives F as before, and i' gets y <= k F / sum m. All x of the second step make up
+sum_i (sum of |x|) (sum of F) at most, sums over the neighbours of i; the root of both steps is at most the sum of their
+roots.
+
+Where groups of atoms exchange next to nothing, log k is the way between them over eps, and the bound is what the
+exchange of F would cost; beyond log MOST nothing is proved.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from ..intrinsics import borrowed, lesser
+from ..jit import inline_core, tile_core
+from ..status import OK
+from .block import GROUP, dots8
+from .loop import f4
+
+LITTLE = 0.25  # part of an entry that an exchange may take away
+STEP, MOST = f4(1e3), f4(1e24)  # factors by which entries may grow instead
+ROUNDED, ROUNDED32 = 1e-14, 1e-6  # parts of masses that are rounding
+
+
+@tile_core
+def shared(k, scale, other, other_scale, v):
+    """Mass that two rows of the plan have in common: sum_j min(scale k_j, other_scale other_j) v_j."""
+    total = f4(0)
+    for c in range(v.size):
+        total += lesser(scale * k[c], other_scale * other[c]) * v[c]
+    return total
+
+
+@inline_core
+def scale_columns(block):
+    """Put the surplus of each row after the columns are scaled to b into its sum; (sum r^2 / c, largest |r / c|)."""
+    b, v, t, m = block.columns
+    s, u = block.rows.sums, block.rows.scaling
+    energy, largest = 0.0, 0.0
+    for c in range(t.size):
+        held = np.float64(v[c]) * np.float64(t[c]) if c < m else 1.0
+        gap = np.float64(b[c]) - held if c < m else 0.0
+        energy += gap * gap / held
+        largest = max(largest, abs(gap) / held)
+        t[c] = v[c] * f4(gap / held)
+    for r in range(0, u.size, GROUP):
+        dots8(block.gibbs.kernel, block.ids, t, s, r, t.size)
+    for r in range(u.size):
+        s[r] *= u[r]
+    return energy, largest
+
+
+@inline_core
+def gap_bound(block, order, parent, first):
+    """Bound (optimum - dual value) / eps of a block whose rows are exact; inf if none is proved. Spoils the sums.
+
+    ``order`` lists the rows from the root of a tree on, and ``parent`` has that of each, from ``first`` on.
+    """
+    energy, largest = scale_columns(block)
+    K, ids, v = borrowed(block.gibbs.kernel), block.ids, block.columns.scaling
+    a, u, s, n = block.rows
+    rounded = ROUNDED32 if K.itemsize == 4 else ROUNDED
+    parts, flows, mass = np.zeros(n), np.zeros(n), np.empty(n)
+    routed, most, handed = 0.0, 0.0, 0.0
+    for i in range(n):
+        mass[i] = a[i]
+    for k in range(n - 1, 0, -1):
+        i = order[first + k]
+        j = parent[first + i]
+        flow = abs(np.float64(s[i])) + rounded * min(mass[i], abs(1.0 - mass[i]))
+        part, factor = np.inf, f4(0)
+        while not part <= LITTLE and factor < MOST:
+            factor = factor * STEP if factor > f4(0) else f4(1)
+            common = shared(K[ids[i]], factor * u[i], K[ids[j]], u[j], v)
+            if factor > f4(1):  # rounding leaves the direction of small flows open: the worse one
+                common = min(common, shared(K[ids[i]], u[i], K[ids[j]], factor * u[j], v))
+            part = flow / np.float64(common)
+        if factor > f4(1):
+            handed += flow * math.log(2.0 + factor * part)
+        s[j] += s[i]
+        mass[j] += mass[i]
+        parts[i] += part
+        parts[j] += part
+        flows[j] += flow
+        routed += parts[i] * (flows[i] + flow)  # its children come before it
+        most = max(most, parts[i])
+    root = order[first]
+    routed += parts[root] * flows[root]
+    bound = (math.sqrt(energy) + math.sqrt(routed)) ** 2 + handed
+    return bound if largest + max(most, parts[root]) <= 1.0 and bound < np.inf else np.inf
+
+
+def bound_gap(out, side, block, first, p, q):
+    """Bound what is left of the value of a pair where that is asked for; its rows are atoms of ``side`` from first."""
+    if out.bounds is not None and out.bounds.gaps[p, q] > 0.0 and out.status[p, q] == OK:
+        order, parent, _ = out.bounds.trees[side]
+        out.bounds.gaps[p, q] = gap_bound(block, order, parent, first)
+
+
+@overload(bound_gap)
+def _bound_gap(out, side, block, first, p, q):
+    """Compile nothing where nothing is asked for: plain values would take a second longer."""
+    if isinstance(out.types[out.fields.index("bounds")], types.NoneType):
+        return lambda out, side, block, first, p, q: None
+
+    def bound(out, side, block, first, p, q):
+        if out.bounds.gaps[p, q] > 0.0 and out.status[p, q] == OK:
+            order, parent, _ = out.bounds.trees[side]
+            out.bounds.gaps[p, q] = gap_bound(block, order, parent, first)
+
+    return bound
