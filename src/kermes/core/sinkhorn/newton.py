@@ -6,7 +6,7 @@ function of g alone: its gradient is b - c, with c the column sums of P, and -1 
     diag(c) - P' diag(1 / a) P
 
 the Laplacian of a graph in which columns are linked by the rows they share. The plan is nearly sparse: entries below
-CUT of their row are left out of the product. Steps are shortened until the slope along them is no longer clearly
+CUT of their row are left out of the product. Steps are shortened until the derivative along them is no longer clearly
 negative; a part of b, as large as the error, keeps columns without mass in place. Iterations of Sinkhorn crawl there:
 at eps = 1e-3 of the median cost they take thousands, Newton about 20 over all stages.
 """
@@ -25,7 +25,7 @@ from ..points import padded
 
 STEPS = 30  # most steps at one epsilon
 SHORTEST = 1e-4  # steps shorter than this part of Newton's are given up
-SLOPE = -0.5  # slope at the end of a step, in parts of that at its beginning, from which it is accepted
+LEAST_DERIVATIVE = -0.5  # along a step at its end, in parts of that at its beginning, from which it is accepted
 DAMPING = 1e-3  # part of the error, times b, that is added to the Hessian
 CUT = 1e-10  # part of its row below which an entry of the plan is left out of the Hessian
 
@@ -93,14 +93,14 @@ def backward(L, inverse, side, z):
 
 
 @tile_core
-def slope_of(d, b, sums):
+def derivative_along(d, b, sums):
     """(sum d (b - c), sum |b - c|)."""
-    slope, error = 0.0, 0.0
+    derivative, error = 0.0, 0.0
     for j in range(b.size):
         gap = b[j] - sums[j]
-        slope += d[j] * gap
+        derivative += d[j] * gap
         error += abs(gap)
-    return slope, error
+    return derivative, error
 
 
 @strict_core
@@ -112,7 +112,7 @@ def newton(C, a, b, g, eps, tol):
     H, inverse, z, indices = np.empty((side, side)), np.empty(side), np.empty(side), np.empty(m, np.int64)
     trial = np.empty(m)
     fill_rows(C, a, g, eps, at)
-    error = slope_of(g, b, at.sums)[1]
+    error = derivative_along(g, b, at.sums)[1]
     for _ in range(STEPS):
         if not error > tol:
             return True
@@ -124,17 +124,17 @@ def newton(C, a, b, g, eps, tol):
             return False
         forward(H, inverse, 0, side, z)
         backward(H, inverse, side, z)
-        first, step = slope_of(z, b, at.sums)[0], 1.0
+        first, step = derivative_along(z, b, at.sums)[0], 1.0
         accepted = False
         while first > 0.0 and step > SHORTEST:
             for j in range(m):
                 trial[j] = g[j] + step * z[j]
             fill_rows(C, a, trial, eps, at)
-            slope, error = slope_of(z, b, at.sums)
-            accepted = slope >= SLOPE * first
+            derivative, error = derivative_along(z, b, at.sums)
+            accepted = derivative >= LEAST_DERIVATIVE * first
             if accepted:
                 break
-            step *= max(0.1, min(0.5, first / (first - slope)))  # where a line through both slopes is 0
+            step *= max(0.1, min(0.5, first / (first - derivative)))  # where a line through both is 0
         if not accepted:
             return False
         for j in range(m):

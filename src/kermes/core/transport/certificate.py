@@ -11,8 +11,9 @@ from .tree import arc_cost, hang
 
 
 @inline_core
-def compute_potentials(C, parent, ring, high, low, root):
+def compute_potentials(C, T, root):
     """Compute the potentials of a tree anew, in two parts, from that of the root, 0."""
+    parent, ring, high, low = T.parent, T.ring, T.high, T.low
     n = C.shape[0]
     high[root], low[root] = 0.0, 0.0
     w = ring[root]
@@ -43,13 +44,14 @@ def only_tree_is_near(C, high):
 
 
 @inline_core
-def open_arc(C, parent, high, low, i):
+def open_arc(C, T, i):
     """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
     What is not near 0 in double precision is above it: only arcs near 0 are computed by both parts, and judged after
     what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of these in the
     tree.
     """
+    parent, high, low = T.parent, T.high, T.low
     n, m = C.shape
     row, u, u_low = C[i], high[i], low[i]
     least, sink, cost, rest = 0.0, -1, 0.0, 0.0
@@ -65,7 +67,7 @@ def open_arc(C, parent, high, low, i):
 
 
 @inline_core
-def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root):
+def settle(C, a, b, T, root):
     """Compute the flow of each arc anew, from the masses on one side of it.
 
     Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way. The
@@ -76,6 +78,8 @@ def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low,
     Returns the cost of the plan, its duality gap, and the node whose arc is shortest of mass, by how much: an arc that
     would have to ship less than nothing ships nothing.
     """
+    parent, back, size, closed, flow = T.parent, T.back, T.size, T.closed, T.flow
+    high, low, mass, mass_low = T.high, T.low, T.mass, T.mass_low
     n, m = C.shape
     value = rest = dual = dual_low = excess = excess_low = 0.0
     heavy = 0
@@ -121,11 +125,12 @@ def settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low,
 
 
 @inline_core
-def exchange(C, parent, ring, back, last, size, flow, high, low, short):
+def exchange(C, T, short):
     """Let the arc of ``short`` leave the tree, and that of least reduced cost that ships the other way enter.
 
     A step of the dual simplex method: reduced costs stay at least 0, with potentials that are then computed anew.
     """
+    ring, last, size, high, low = T.ring, T.last, T.size, T.high, T.low
     n, m = C.shape
     for w in range(n + m):
         size[w] = 0
@@ -147,4 +152,4 @@ def exchange(C, parent, ring, back, last, size, flow, high, low, short):
                         least, rest, source, sink = cost, cost_low, np.uint32(i), np.uint32(n + j)
     top = sink if lacking else source
     above = source if lacking else sink
-    hang(parent, ring, back, last, size, flow, top, above, short, 0.0, 1)
+    hang(T, top, above, short, 0.0, 1)

@@ -28,7 +28,7 @@ from ..jit import exact_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
 from .pricing import BLOCK, greatest, negative_arc
 from .start import Bench, make_bench, start
-from .tree import Tree, make_tree, pivot, plant
+from .tree import Tree, borrow, make_tree, pivot, plant
 
 __all__ = ["MAX_PIVOTS", "Bench", "Tree", "make_bench", "make_tree", "scale_costs", "transport", "write_plan"]
 
@@ -42,27 +42,24 @@ LACK, EXCHANGES = 1e-12, 2
 
 
 @exact_core
-def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
+def transport(C, a, b, tree, bench, max_pivots=MAX_PIVOTS):
     """Return the cost of an optimal plan, its duality gap, and the number of pivots and exchanges (-1: too many).
 
-    Masses are positive and have equal totals up to rounding. ``T`` holds the plan and the potentials afterwards.
+    Masses are positive and have equal totals up to rounding. ``tree`` holds the plan and the potentials afterwards.
     Rows are searched in turn; those without a candidate are clean, first in double precision, then by both parts.
     """
     n, m = C.shape
     C, a, b = borrowed(C), borrowed(a), borrowed(b)
-    parent, ring, back = borrowed(T.parent), borrowed(T.ring), borrowed(T.back)
-    last, closed, size = borrowed(T.last), borrowed(T.closed), borrowed(T.size)
-    flow, high, low = borrowed(T.flow), borrowed(T.high), borrowed(T.low)
-    mass, mass_low = borrowed(T.mass), borrowed(T.mass_low)
-    count, root = start(C, a, b, parent, closed, flow, bench)
-    plant(C, parent, ring, back, last, size, high, closed[:count], root)
-    sinks = high[n : n + m]
+    T = borrow(tree)
+    count, root = start(C, a, b, T.parent, T.closed, T.flow, bench)
+    plant(C, T, count, root)
+    high, sinks = T.high, T.high[n : n + m]
     row, clean, both, pivots, rounded = 0, 0, False, 0, min(max_pivots, ROUNDED_PIVOTS * (n + m))
     while clean < n:
         i, j, searched = row, -1, 1
         cost = rest = 0.0
         if both:
-            j, cost, rest = open_arc(C, parent, high, low, i)
+            j, cost, rest = open_arc(C, T, i)
         else:
             i, j = negative_arc(C, high, sinks, row)
             cost, searched = C[i, j] - high[i] + sinks[j], BLOCK
@@ -72,21 +69,21 @@ def transport(C, a, b, T, bench, max_pivots=MAX_PIVOTS):
             pivots = -1
             break
         if j >= 0:
-            pivot(parent, ring, back, last, size, flow, high, low, n, m, i, j, cost, rest, both)
+            pivot(T, n, m, i, j, cost, rest, both)
             pivots += 1
         if not both and (clean >= n or pivots == rounded):
-            compute_potentials(C, parent, ring, high, low, root)
+            compute_potentials(C, T, root)
             clean, both = n if only_tree_is_near(C, high) else 0, True
     most = min(max_pivots, pivots + EXCHANGES * (n + m))
     while True:
-        value, gap, short, lack = settle(C, a, b, parent, back, size, closed, flow, high, low, mass, mass_low, root)
+        value, gap, short, lack = settle(C, a, b, T, root)
         if lack == 0.0 or lack * greatest(C.ravel()) <= LACK * value or pivots < 0:
             break
         if pivots == most:
             pivots = -1
             break
-        exchange(C, parent, ring, back, last, size, flow, high, low, short)
-        compute_potentials(C, parent, ring, high, low, root)
+        exchange(C, T, short)
+        compute_potentials(C, T, root)
         pivots += 1
     return value, gap, pivots
 

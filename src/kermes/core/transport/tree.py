@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray
+from ..intrinsics import borrowed
 from ..jit import inline_core
 from .doubles import add
 
@@ -40,18 +41,28 @@ def make_tree(size: int) -> Tree:
 
 
 @inline_core
+def borrow(T):
+    """Return a tree whose arrays are not counted: its fields may be read anywhere."""
+    return Tree(
+        borrowed(T.parent), borrowed(T.ring), borrowed(T.back), borrowed(T.last), borrowed(T.closed), borrowed(T.size),
+        borrowed(T.flow), borrowed(T.high), borrowed(T.low), borrowed(T.mass), borrowed(T.mass_low),
+    )  # fmt: skip
+
+
+@inline_core
 def arc_cost(C, n, w, up):
     """Return the cost of the arc between a node and its parent."""
     return C[w, up - n] if w < n else C[up, w - n]
 
 
 @inline_core
-def plant(C, parent, ring, back, last, size, high, closed, root):
-    """Set sizes, ring and potentials of a tree by its parents.
+def plant(C, T, count, root):
+    """Set sizes, ring and potentials of a tree by its parents; ``closed`` has ``count`` nodes, children first.
 
-    ``closed`` has all nodes but the root, children first.
+    These are all but the root.
     """
-    n, total = C.shape[0], len(closed) + 1
+    parent, ring, back, last, closed, size, high = T.parent, T.ring, T.back, T.last, T.closed, T.size, T.high
+    n, total = C.shape[0], count + 1
     high[root] = 0.0
     for w in range(total):
         size[w], last[w] = 1, w
@@ -74,11 +85,12 @@ def plant(C, parent, ring, back, last, size, high, closed, root):
 
 
 @inline_core
-def change(parent, size, flow, n, node, join, delta, leaving, moved, grown):
+def change(T, n, node, join, delta, leaving, moved, grown):
     """Add ``delta`` to the flow of sources from ``node`` up to ``join``, and take it from that of sinks.
 
     Sizes grow by ``grown``, and above the arc that leaves they lose the nodes that move.
     """
+    parent, size, flow = T.parent, T.size, T.flow
     while node != join:
         flow[node] += delta if node < n else -delta
         size[node] += grown
@@ -87,12 +99,13 @@ def change(parent, size, flow, n, node, join, delta, leaving, moved, grown):
 
 
 @inline_core
-def hang(parent, ring, back, last, size, flow, top, above, leaving, entering_flow, moved):
+def hang(T, top, above, leaving, entering_flow, moved):
     """Cut the arc above ``leaving``, turn over the path from there to ``top``, and hang it from ``above``.
 
     Returns the last of the nodes that moved. Their new order is: those below ``top``; then, for each node of the path,
     itself and those before and behind the part that has been put in already.
     """
+    parent, ring, back, last, size, flow = T.parent, T.ring, T.back, T.last, T.size, T.flow
     end, before = last[leaving], back[leaving]
     following = ring[end]
     w = parent[leaving]
@@ -132,12 +145,13 @@ def hang(parent, ring, back, last, size, flow, top, above, leaving, entering_flo
 
 
 @inline_core
-def pivot(parent, ring, back, last, size, flow, high, low, n, m, i, j, cost, cost_low, both):
+def pivot(T, n, m, i, j, cost, cost_low, both):
     """Let the arc from source i to sink j, of a reduced cost in two parts, enter the tree.
 
     The last arc to block in the direction of the cycle leaves (Cunningham 1976). Only differences of potentials matter:
     those of the smaller part change, without ``both`` in double precision.
     """
+    parent, ring, size, flow, high, low = T.parent, T.ring, T.size, T.flow, T.high, T.low
     # Arcs against the direction of the cycle lose flow: on the way up from i those of sources, from j those of sinks.
     source, sink = np.uint32(i), np.uint32(n + j)
     left, right, left_arc, right_arc = source, sink, source, sink
@@ -157,9 +171,9 @@ def pivot(parent, ring, back, last, size, flow, high, low, n, m, i, j, cost, cos
     top = source if from_source else sink
     above = sink if from_source else source
     moved = np.int64(size[leaving])
-    change(parent, size, flow, n, top, left, -delta if from_source else delta, leaving, moved, 0)
-    change(parent, size, flow, n, above, left, delta if from_source else -delta, leaving, moved, moved)
-    tail = hang(parent, ring, back, last, size, flow, top, above, leaving, delta, moved)
+    change(T, n, top, left, -delta if from_source else delta, leaving, moved, 0)
+    change(T, n, above, left, delta if from_source else -delta, leaving, moved, moved)
+    tail = hang(T, top, above, leaving, delta, moved)
     node, count, sign = top, moved, 1.0 if from_source else -1.0
     if 2 * moved > n + m:
         node, count, sign = ring[tail], n + m - moved, -sign
