@@ -277,8 +277,8 @@ def test_one_distance_matrix_per_fit(monkeypatch):
     engine, counted = Engine(), []
     evaluate = Engine.evaluate
 
-    def count(self, *arguments):
-        values, info = evaluate(self, *arguments)
+    def count(self, *arguments, **options):
+        values, info = evaluate(self, *arguments, **options)
         counted.append(info.n_evaluated)
         return values, info
 

@@ -56,8 +56,8 @@ def test_grid_search_pays_each_pair_once(problem, monkeypatch):
     counted = []
     evaluate = Engine.evaluate
 
-    def count(self, *arguments):
-        values, info = evaluate(self, *arguments)
+    def count(self, *arguments, **options):
+        values, info = evaluate(self, *arguments, **options)
         counted.append(info.n_evaluated)
         return values, info
 
