@@ -136,8 +136,8 @@ def test_a_cost_of_ones_own_fills_every_pair():
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("cost", ["euclidean", "cityblock"])
-@pytest.mark.parametrize(("scale", "light"), [(1e-60, 1e-200), (1e-100, 1e-120)])
+@pytest.mark.parametrize("cost", ["euclidean", "cityblock", ground.Torus(1.0)])
+@pytest.mark.parametrize(("scale", "light"), [(1e-60, 1e-200), (1e-100, 1e-120), (1e-100, 1e-200)])
 def test_light_masses_whose_cost_is_no_normal_number_are_an_error(scale, light, cost):
     points = np.array([[0.0, 0.0], [scale, 0.0]])
     X = Measures.from_samples([points[:1], points], [[1.0], [1.0, light]])
@@ -145,3 +145,8 @@ def test_light_masses_whose_cost_is_no_normal_number_are_an_error(scale, light, 
         pairwise(X, divergence=Wasserstein(2, cost))
     W1 = pairwise(X, divergence=Wasserstein(1, cost))
     assert_allclose(W1[0, 1], scale * light, rtol=1e-13)
+
+
+def test_points_that_are_the_same_on_a_torus_are_at_0():
+    X = Measures.from_samples([np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 2.0]])], [[1.0], [1.0, 1e-30]])
+    assert pairwise(X, divergence=Wasserstein(2, ground.Torus(1.0)))[0, 1] == 0.0

@@ -10,6 +10,7 @@ from .._typing import FloatArray, IndexArray
 from ..core import status
 from ..core.sinkhorn.structs import Options
 from ..exceptions import NumericalError
+from ._base import TINY
 from ._cores import core
 
 #: A remainder below this fraction of the atom it is left of is rounding, not mass to ship.
@@ -41,6 +42,18 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
         raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {simplex.MAX_PIVOTS} pivots.")
     simplex.write_plan(tree, n, m, plan)
     return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], -tree.high[n:])))
+
+
+def raised(costs: FloatArray, p: float) -> FloatArray:
+    """Return costs**p; refuse them where the largest is no normal number."""
+    with np.errstate(over="ignore"):
+        powers = np.asarray(costs**p)
+    if np.isfinite(costs).all() and costs.any() and not TINY <= powers.max() < np.inf:
+        raise NumericalError(
+            f"costs to the power p = {p:g} {'overflow' if powers.max() > 1 else 'underflow'}: the largest is "
+            f"{costs.max():.3g}. Divide the points by their scale."
+        )
+    return powers
 
 
 def in_order(a: FloatArray, b: FloatArray) -> FloatArray:

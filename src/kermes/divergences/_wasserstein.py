@@ -13,7 +13,7 @@ from .._scales import unit_of
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
 from ..core.status import FAILED, OK
-from ..exceptions import InvalidParameterError, NumericalError
+from ..exceptions import InvalidParameterError
 from ..ground import Cost, Euclidean, SqEuclidean, as_cost
 from ..measures import Measure, Measures
 from . import _plans
@@ -203,7 +203,7 @@ class Wasserstein(Divergence):
         """
         X, Y, common = couple(mu, nu, self.cost)
         a, b = sparse_rows(X, *common), sparse_rows(Y, *common)
-        costs = _raised(self.cost.pick(common.points, a.ids, b.ids), self.p)
+        costs = _plans.raised(self.cost.pick(common.points, a.ids, b.ids), self.p)
         _, _, u, v = _plans.transport(a.weights, b.weights, costs)
         v = np.minimum(v, (costs - u[:, None]).min(axis=0))
         shift = (b.weights @ v - a.weights @ u) / 2
@@ -216,19 +216,7 @@ class Wasserstein(Divergence):
         ``(W.plan(mu, nu) * W.plan_costs(mu, nu)).sum()`` is W_p^p. Powers below 2e-308 lose digits and become 0; if all
         do, or one overflows, they are refused.
         """
-        return _raised(atom_costs(*couple(mu, nu, self.cost), self.cost), self.p)
-
-
-def _raised(costs: FloatArray, p: float) -> FloatArray:
-    """Return costs**p; refuse them where the largest is no normal number."""
-    with np.errstate(over="ignore"):
-        powers = np.asarray(costs**p)
-    if np.isfinite(costs).all() and costs.any() and not TINY <= powers.max() < np.inf:
-        raise NumericalError(
-            f"costs to the power p = {p:g} {'overflow' if powers.max() > 1 else 'underflow'}: the largest is "
-            f"{costs.max():.3g}. Divide the points by their scale."
-        )
-    return powers
+        return _plans.raised(atom_costs(*couple(mu, nu, self.cost), self.cost), self.p)
 
 
 def _shared(X: Measures, common: CommonSupport, rows: Rows) -> FloatArray:
@@ -331,19 +319,30 @@ class NetworkSimplex(Route):
         moved = variation(A, B, rows, cols, triangle, enough=LIGHT)
         if triangle:
             moved[np.tri(*moved.shape) > 0] = np.inf  # not read
-        # No two points are at the Euclidean cost 0: what vanishes is underflow, unless measures agree.
-        lost = (values < TINY) & np.isfinite(moved) & (isinstance(self.cost, Euclidean) | (values > 0.0))
+        lost = (values < TINY) & np.isfinite(moved)
         for i, j in np.argwhere(moved <= LIGHT):
             if _agree(A, rows[i], B, cols[j]):
                 values[i, j] = 0.0  # the p-th root would make a distance of the rounding of weights
                 lost[i, j] = False
+        if not isinstance(self.cost, Euclidean):  # by which no two points are at cost 0
+            for i, j in np.argwhere(lost & (values == 0.0)):
+                lost[i, j] = self._costs_something(A, rows[i], B, cols[j])
         status[lost] = FAILED
         return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
 
     def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
-        costs = self.cost.pick(points, a.ids, b.ids)
-        # In units of the largest cost powers neither vanish nor overflow, and plans are the same.
-        return _plans.transport(a.weights, b.weights, (costs / unit_of(costs)) ** self.p).plan
+        return np.asarray(self._optimum(points, a.ids, a.weights, b.ids, b.weights).plan)
+
+    def _optimum(self, points: FloatArray, i: IndexArray, a: FloatArray, j: IndexArray, b: FloatArray) -> Any:
+        """Return the optimum in units of the largest cost: powers neither vanish nor overflow, plans are the same."""
+        costs = self.cost.pick(points, i, j)
+        return _plans.transport(a, b, (costs / unit_of(costs)) ** self.p)
+
+    def _costs_something(self, A: Rows, i: int, B: Rows, j: int) -> bool:
+        """Whether W_p^p of a pair is not 0, but for underflow."""
+        left, right = slice(A.offsets[i], A.offsets[i + 1]), slice(B.offsets[j], B.offsets[j + 1])
+        a, b = (A.ids[left], A.weights[left]), (B.ids[right], B.weights[right])
+        return bool(self._optimum(self.common.points, *a, *b).value > 0.0)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """About n^2.5 operations, after some fixed ones."""
