@@ -1,5 +1,7 @@
 # kermes: everything below sets up its own environment in .venv on first use.
 PYTHON ?= python3
+# The oldest dependencies have wheels for Python 3.11 and 3.12 only.
+OLDEST_PYTHON ?= $(PYTHON)
 VENV := .venv
 BIN := $(VENV)/bin
 # Install again when the dependencies change; the package itself is editable.
@@ -14,15 +16,17 @@ MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frame
   tests/optimization/test_optimizer.py tests/papers/kwd/test_dental.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-nojit coverage test-min test-min-part lint types check docs bench dist release-candidate clean
+.PHONY: help install demo test test-long test-nojit coverage test-min test-min-part lint types check docs bench dist release-candidate clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
+
+install: $(READY)  ## the environment .venv, which all targets use
 
 demo: $(READY)  ## compare kernels on handwritten digits: the leaderboard
 	$(BIN)/kermes demo
@@ -51,7 +55,7 @@ coverage: $(READY)  ## both of these, counted: at least 95 % of the lines and br
 	$(BIN)/coverage report
 
 .venv-min/.installed: pyproject.toml tools/oldest.py
-	$(PYTHON) tools/oldest.py .venv-min
+	$(OLDEST_PYTHON) tools/oldest.py .venv-min
 	touch $@
 
 test-min: .venv-min/.installed  ## the tests against the oldest supported dependencies
@@ -63,7 +67,7 @@ test-min-part: .venv-min/.installed  ## a part of them: files, frames, pictures,
 lint: $(READY)  ## ruff: style, imports, docstrings; codespell: spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/codespell *.md docs examples src benchmarks tools
+	$(BIN)/codespell *.md changelog.d docs examples src benchmarks tools packaging .github hatch_build.py
 
 types: $(READY)  ## mypy, strict; and a script of a user
 	$(BIN)/mypy

@@ -31,7 +31,8 @@ def repository(root: Path) -> str | None:
         return None
     workspace = os.environ.get("GITHUB_WORKSPACE")
     if workspace and Path(workspace).resolve() == root.resolve():  # a workflow may also build the packages of others
-        return f"{os.environ['GITHUB_SERVER_URL']}/{os.environ['GITHUB_REPOSITORY']}"
+        server, name = (os.environ.get(f"GITHUB_{part}") for part in ("SERVER_URL", "REPOSITORY"))
+        return f"{server}/{name}" if server and name else None
     try:
         remote = subprocess.run(["git", "remote", "get-url", "origin"], cwd=root, capture_output=True, text=True)
     except OSError:  # no git
@@ -41,9 +42,13 @@ def repository(root: Path) -> str | None:
 
 def public(remote: str) -> str | None:
     """Return what a browser opens for https://host/path, ssh://git@host/path or git@host:path; None for all else."""
-    parts = urlsplit(re.sub(r"^[^/@:]+@([^/:]+):", r"ssh://\1/", remote))
+    try:
+        parts = urlsplit(re.sub(r"^[^/@:]+@([^/:]+):/*", r"ssh://\1/", remote))
+        port = parts.port
+    except ValueError:  # no address at all
+        return None
     named = re.fullmatch(r"[\w.-]+\.[a-z]{2,}", parts.hostname or "")
-    if not named or parts.scheme not in {"https", "http", "ssh"} or (parts.port and parts.scheme != "ssh"):
+    if not named or parts.scheme not in {"https", "http", "ssh"} or (port and parts.scheme != "ssh"):
         return None
     return f"https://{parts.hostname}{parts.path.rstrip('/').removesuffix('.git')}"
 

@@ -85,8 +85,9 @@ def check_addresses() -> None:
 
 def check_all() -> None:
     """Lint, types, tests, documentation, demo."""
-    print("         make check runs, which takes many minutes ...", flush=True)
-    run("make", "check")
+    print("         make check runs, some 20 minutes:", flush=True)
+    if subprocess.run(["make", "check"], cwd=ROOT).returncode:
+        raise SystemExit("see above.")
 
 
 def build() -> None:
@@ -134,6 +135,9 @@ def main() -> None:
         try:
             step()
             print(f"ready    {name}", flush=True)
+        except KeyboardInterrupt:
+            print(f"interrupted at: {name}; {missing} missing before it.", flush=True)
+            sys.exit(130)
         except SystemExit as error:
             print(f"missing  {name}: {error}", flush=True)
             missing += 1

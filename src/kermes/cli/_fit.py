@@ -233,7 +233,7 @@ def compare(
     except kermes.comparison.ComparisonInterrupted as interruption:
         show(interruption.comparison)  # what was finished
         raise
-    if budget is not None and sum(compiling) > 1.0:
+    if sum(compiling) > 1.0:
         say(f"Compiling took {duration(sum(compiling))}, this time only; kermes warmup does it ahead.")
     facts = {"task": task, "scoring": result.scoring, "table": result.table, "html": html, "output": output}
     if not printed_json(facts):

@@ -263,5 +263,7 @@ units = column(
     cls=Renamed,
     help="What has several measures (donor, batch): those of one unit are never parted by a split.",
 )
-blocks = column("--blocks", help="Permute within these only: site, batch, donor seen twice.")
+blocks = column(
+    "--blocks", help="Permute within these only, and remove what differs between them: site, batch, donor seen twice."
+)
 assigned = column("--units", help="What labels were assigned to, if it has several measures: donor.")

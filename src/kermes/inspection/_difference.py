@@ -139,7 +139,8 @@ def difference(
         Probability that no score at all leaves its band if labels are exchangeable.
     blocks : array of shape (n,), optional
         Labels are permuted within blocks only (donors, sites), and differences between blocks are removed: s is then
-        the mean of the differences within blocks, each with the weight :math:`n_{b0} n_{b1} / (n_{b0} + n_{b1})`.
+        the mean of the differences within blocks, each with the weight :math:`n_{b0} n_{b1} / (n_{b0} + n_{b1})`. A
+        block of one group says nothing, and has weight 0.
     units : array of shape (n,), optional
         Where several measures are of one unit (donor, slide) and the *units* were assigned to the groups: each unit
         counts once, by the mean of its :math:`f_i`, and units are permuted. Labels and blocks are those of units.
@@ -197,8 +198,8 @@ def difference(
     permutations = Permutations(codes, strata, integer(n_permutations, "n_permutations", low=1), rng)
     if permutations.distinct == 1:
         raise UnsuitableDataError(
-            "the blocks leave no permutation: `y` is constant within every block. Leave `blocks` out, or take blocks "
-            "that hold both groups."
+            "the blocks leave no permutation: every block holds one group only (`y` is constant there). Leave `blocks` "
+            "out, or take blocks that hold both groups."
         )
     kernel = None if ground is None else as_point_kernel(ground)
     points, values, kernel = _values(measures, kernel, n_points, rng)
