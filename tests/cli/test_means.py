@@ -41,7 +41,7 @@ def test_explain_permutes_within_blocks(run, folder):
     given = ["explain", "sites.csv", "--by", "patient", "--columns", "cd4,cd8", "--label", "sick"]
     given += ["--permutations", "99"]
     assert run(*given).out != run(*given, "--blocks", "site").out
-    assert "`y` is constant within every block" in run(*given, "--blocks", "patient", code=2).err
+    assert "every block holds one group only" in run(*given, "--blocks", "patient", code=2).err
 
 
 def test_explain_permutes_whole_units(run, folder):

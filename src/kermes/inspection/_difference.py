@@ -198,8 +198,8 @@ def difference(
     permutations = Permutations(codes, strata, integer(n_permutations, "n_permutations", low=1), rng)
     if permutations.distinct == 1:
         raise UnsuitableDataError(
-            "the blocks leave no permutation: every block holds one group only (`y` is constant there). Leave `blocks` "
-            "out, or take blocks that hold both groups."
+            "the blocks leave no permutation: every block holds one group only. Leave them out, or take blocks that "
+            "hold both groups."
         )
     kernel = None if ground is None else as_point_kernel(ground)
     points, values, kernel = _values(measures, kernel, n_points, rng)
