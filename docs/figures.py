@@ -11,6 +11,7 @@ from tables import HERE, RESULTS
 
 from kermes import ground
 from kermes.papers._paper import save_figure
+from kermes.papers.gpm.figures import errors
 from kermes.papers.wek.figures import matrices
 
 FIGURES = HERE / "papers" / "figures"
@@ -170,15 +171,6 @@ def gpm_figure10():
 
 
 def gpm_figure12():
-    """Draw mean errors against samples: ours, of ten runs, and the published ones."""
-    x, rows = printed("gpm", "figure12")
-    names = list(dict.fromkeys(cells[0] for cells, _ in rows if cells[0]))
-    figure, axes = _panels(len(names), 2.0)
-    for name, axis in zip(names, axes, strict=True):
-        mine = [i for i, (cells, _) in enumerate(rows) if cells[0] == name]
-        _curves(axis, x, [(rows[i][0][1], rows[i][1]) for i in mine], "-")
-        _curves(axis, x, [("", rows[i + 1][1]) for i in mine], "o")
-        axis.set(title=name, xlabel="samples", ylim=(0, None))
-    axes[0].set_ylabel("RMSE")
-    axes[0].legend(fontsize=7, frameon=False)
-    return figure
+    """Draw mean errors against samples: ours and the published ones."""
+    found = json.loads((RESULTS / "gpm-full" / "summary.json").read_text())
+    return errors(found["figure12"])

@@ -2,7 +2,8 @@
 
 The documentation build calls it. It reads, and writes into ``papers/tables``:
 
-- ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``
+- ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``, and
+  ``KEY-SIZE-PART.md`` for each of its parts
 - ``papers/results/KEY-printed.json``, tables of runs of which only the printed numbers were kept: ``KEY-NAME.md``
 - ``benchmarks/results/DATE.json`` of ``python -m benchmarks --record``: ``benchmarks.md``, the newest of each row
 - ``benchmarks/real.json`` of ``python -m benchmarks.real --record``: ``real.md``
@@ -34,11 +35,13 @@ def write_tables():
         key, size = folder.name.split("-")
         paper = import_module(f"kermes.papers.{key}.run").PAPER
         summary = json.loads((folder / "summary.json").read_text())
-        tables = [
-            _markdown(table.header, table.rows, table.title)
-            for table in paper.tables(size, summary)
-        ]
-        (TABLES / f"{folder.name}.md").write_text("\n\n".join(tables) + "\n")
+        parts = {f"-{name}": {name: found} for name, found in summary.items()}
+        for suffix, results in {"": summary, **parts}.items():
+            text = "\n\n".join(
+                _markdown(table.header, table.rows, table.title)
+                for table in paper.tables(size, results)
+            )
+            (TABLES / f"{folder.name}{suffix}.md").write_text(text + "\n")
     header = ["work", "against", "kermes", "the other", "figure", "asked", "measured"]
     rows = [
         [

@@ -120,10 +120,14 @@ def bird_failures(found: dict[str, Any]) -> Any:
 
 
 def errors(found: dict[str, Any]) -> Any:
-    """Figure 12: errors of the procedure of the authors, with standard deviations; circles are the published means."""
+    """Figure 12: errors of the procedure of the authors, with standard deviations; circles are the published means.
+
+    Their range sets the axis: a run of WSE with an error of a thousand would leave nothing else to be seen.
+    """
     figure, axes = panels(2, 2, sharex=True)
     samples = np.array(found["samples"])
     for axis, problem in zip(axes.flat, LINE, strict=True):
+        top = None
         for kernel, colour, label in (("WSE", RED, "WSE"), ("SE", BLUE, "SE (Theorem 4)")):
             moments = found["errors"][problem][kernel]
             mean, std = (np.array(moments[key], dtype=float) for key in ("mean", "std"))
@@ -132,7 +136,8 @@ def errors(found: dict[str, Any]) -> Any:
             if problem in found["published"]:
                 values = np.array(found["published"][problem][kernel], dtype=float)
                 axis.plot(samples, values, "o", mfc="none", color=colour, ms=4, label=f"{label}, published")
-        axis.set(title=NAMES[problem], ylim=(0, None))
+                top = max(top or 0.0, 1.5 * np.nanmax(values))
+        axis.set(title=NAMES[problem], ylim=(0, top))
     return _finished(figure, axes, "RMSE")
 
 
