@@ -157,6 +157,25 @@ def test_clouds_histograms_and_images(case, dim):
 # -- other processes --------------------------------------------------------------------------------
 
 
+def rewritten(X):
+    """Return the measures with each atom in three parts, in another order, with another mass."""
+    points, weights = np.split(X.points, X.offsets[1:-1]), np.split(X.weights, X.offsets[1:-1])
+    parts = np.array([0.2, 0.5, 0.3])
+    return Measures.from_samples(
+        [np.repeat(x, 3, axis=0)[::-1] for x in points], [7.0 * np.outer(w, parts).ravel()[::-1] for w in weights]
+    )
+
+
+@pytest.mark.parametrize(("case", "dim"), **PARAMETERS)
+def test_equal_measures_are_at_0_however_they_are_written(case, dim):
+    """As two collections, and within one, where a rounding of 1e-16 would be a distance of 1e-8."""
+    X = clouds(dim)
+    Y = rewritten(X)
+    assert_array_equal(np.diagonal(distances(case.divergence, X, Y)), 0.0)
+    both = Measures.concatenate([X, Y])
+    assert_array_equal(np.diagonal(distances(case.divergence, both)[:N, N:]), 0.0)
+
+
 def all_distances(collections):
     """Return d**power of all cases, with the memory of an engine."""
     return {(case.name, dim): distances(case.divergence, collections[dim], engine=Engine()) for case, dim in CASES}

@@ -110,6 +110,20 @@ def concentrations(divergence: Jensen, X: Measures) -> FloatArray:
     return values
 
 
+def _numbers(
+    divergence: Divergence, X: Measures, Y: Measures, rows: tuple[IndexArray, IndexArray] | None
+) -> tuple[IndexArray, IndexArray] | None:
+    """Return numbers of both sides, equal where measures are by content, or ``rows`` if all of them differ.
+
+    What a divergence of one's own makes of equal measures is its business, unless it says that it is biased.
+    """
+    if not (divergence.biased or is_ours(type(divergence))):
+        return rows
+    left, right = X.twins(Y)
+    found = len(np.unique(left)) < len(left) if left is right else np.isin(left, right).any()
+    return (left, right) if found or divergence.biased else rows
+
+
 def pair_work(divergence: Divergence, X: Measures, Y: Measures) -> float:
     """Return the estimated cost of a pair in elementary operations."""
     return divergence.route(X, Y).work(X, Y)
@@ -152,7 +166,7 @@ class Job:
         with ONE_THREAD, running(run):  # the matrices of one measure are small: threads of BLAS would only wait
             A = route.prepare(X)
             B = A if Y is X else route.prepare(Y)
-        same = X.twins(Y) if divergence.biased else (X.rows, Y.rows) if same_rows else None
+        same = _numbers(divergence, X, Y, (X.rows, Y.rows) if same_rows else None)
         return cls(divergence, route, A, B, same, X.rows, Y.rows, route.work(X, Y), route.row_work(X, Y))
 
     @classmethod

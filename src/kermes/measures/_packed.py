@@ -23,6 +23,10 @@ _own_process: str | None = None
 #: Probabilities that agree up to this fraction are equal: weights with another total, or the parts of a split atom, are
 #: rounded in other ways (about 1e-16 times the root of the number of atoms), and no data are known to 12 digits.
 ROUNDING = 1e-12
+#: Shadows of equal measures agree up to this fraction: ``ROUNDING`` and that of sums of a million atoms.
+NEARBY = 1e-9
+#: Atoms whose shadows are computed at a time.
+SHADOWED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +244,54 @@ def _in_order(points: FloatArray, owner: IndexArray) -> bool:
 def twin_numbers(*collections: Packed) -> list[IndexArray]:
     """Return numbers for the measures of all collections, equal where the probability measures are.
 
-    Equal means the same points, exactly, and probabilities within ``ROUNDING``. Candidates are found by a digest of
-    their points and a projection of their probabilities: equal measures are neighbours in that order.
+    Equal means the same points, exactly, and probabilities within ``ROUNDING``. Canonical forms, which cost more than
+    the distances of some divergences, are compared for those measures only whose shadow another one has.
+    """
+    ends = np.cumsum([len(packed) for packed in collections])[:-1]
+    near = _have_neighbours(np.concatenate([_shadows(packed) for packed in collections]))
+    numbers = np.arange(len(near))
+    if near.any():
+        parts = [packed.take(np.flatnonzero(mark)) for packed, mark in zip(collections, np.split(near, ends), strict=True)]
+        numbers[near] = len(near) + _canonical_numbers(parts)
+    return np.split(numbers, ends)
+
+
+def _shadows(packed: Packed) -> FloatArray:
+    """Return a number for each measure that is the same for equal ones: the mean of sum_k r_k |x_k|, r_k > 0 random.
+
+    No term is negative, so that it has its digits whatever the order of the atoms. A few coordinates k do: reading 300
+    of them took a seventh of the time of linear MMD.
+    """
+    direction = np.random.default_rng(0).uniform(0.5, 1.5, min(packed.points.shape[1], 8))
+    shadows = np.empty(len(packed))
+    step = max(1, SHADOWED * len(packed) // max(1, len(packed.points)))
+    for first in range(0, len(packed), step):
+        offsets = packed.offsets[first : first + step + 1]
+        atoms = slice(offsets[0], offsets[-1])
+        weights = packed.weights[atoms]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values = weights * (np.abs(packed.points[atoms, : len(direction)]) @ direction)
+            sums = (ragged.segment_sums(part, offsets - offsets[0]) for part in (values, weights))
+            shadows[first : first + step] = np.divide(*sums)
+    return shadows
+
+
+def _have_neighbours(values: FloatArray) -> AnyArray:
+    """Return which values another one equals up to ``NEARBY``; those that are not finite count."""
+    order = np.argsort(values)
+    with np.errstate(invalid="ignore"):
+        close = ~(np.diff(values[order]) > NEARBY * values[order][1:])
+    near = np.zeros(len(values), dtype=bool)
+    near[order[1:]] |= close
+    near[order[:-1]] |= close
+    return near
+
+
+def _canonical_numbers(collections: list[Packed]) -> IndexArray:
+    """Return the numbers of all their measures, one collection after the other.
+
+    Candidates are found by a digest of their points and a projection of their probabilities: equal measures are
+    neighbours in that order.
     """
     points, weights, sizes = (
         np.concatenate(part)
@@ -260,4 +310,4 @@ def twin_numbers(*collections: Packed) -> list[IndexArray]:
         near[k] = (np.abs(p - q) <= ROUNDING * np.maximum(p, q)).all()
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = np.concatenate([[0], np.cumsum(~near)])
-    return np.split(numbers, np.cumsum([len(packed) for packed in collections])[:-1])
+    return numbers
