@@ -209,6 +209,24 @@ def test_estimated_errors_hold(clouds):
     assert_array_equal(other.error, info.error)
 
 
+@compiled
+@pytest.mark.parametrize("dim", [4, 6, 8])
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_estimated_errors_hold_beyond_three_dimensions(dim, spread):
+    """Atoms on a line: along all other directions both densities are the same Gaussian, so J is an integral on it."""
+    rng = np.random.default_rng(dim)
+    direction = rng.normal(size=dim)
+    direction /= np.linalg.norm(direction)
+    line = [spread * rng.normal(size=(size, 1)) for size in rng.integers(1, 4, size=12)]
+    J, info = distances(
+        Measures.from_samples([x * direction for x in line]), smoothing=gaussian(0.4), squared=True, return_info=True
+    )
+    on_line = Measures.from_samples(line)
+    expected = np.array([[shannon.smoothed(mu, nu, 0.4) ** 2 for nu in on_line] for mu in on_line])
+    assert (np.abs(J - expected) <= info.error + 1e-12).all()
+    assert (info.error <= 5e-3).all()
+
+
 def test_far_apart_is_ln_2():
     X = Measures.from_samples([[[0.0, 0.0]], [[1e7, -3e6], [1e7, 3e6]], [[-1e7, 2e5]]])
     J = distances(X, smoothing=gaussian(1.0), squared=True)
@@ -238,7 +256,7 @@ def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds):
     lattice = distances(X, smoothing=gaussian(0.4), squared=True)
     assert isinstance(JensenShannon(gaussian(0.4)).route(X, X), _jensen_shannon.Lattice)
     entries = JensenShannon(gaussian(0.4)).route(X, X).prepare(X).layout.values.size
-    small = Limited(gaussian(0.4), Limits(entries=entries - 1))
+    small = Limited(gaussian(0.4), Limits(entries=entries - 1, sobol=0.02))
     assert isinstance(small.route(X, X), _jensen_shannon.Sobol)
     assert_allclose(measured(X, divergence=small, squared=True), lattice, atol=5e-3)
 

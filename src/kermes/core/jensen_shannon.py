@@ -108,46 +108,52 @@ def own_sums(values, out):
 
 @tile_core
 def block_pair(A, i, B, j, divide):
-    """Return J of one pair of vectors, over both halves of their blocks; ``divide`` sums term by term."""
+    """Return J of one pair of vectors, over both halves of their blocks, and the sum of squared differences of these.
+
+    The last is over blocks. ``divide`` sums term by term.
+    """
     width = A.values.shape[1]
     half = width // 2
     s, end_s = A.offsets[i], A.offsets[i + 1]
     t, end_t = B.offsets[j], B.offsets[j + 1]
     first = 0.0
     second = 0.0
+    squares = 0.0
     while s < end_s or t < end_t:
         if t == end_t or (s < end_s and A.ids[s] < B.ids[t]):  # p ln(2p / p) / 2
-            first += 0.5 * LN2 * A.own[s, 0, 0]
-            second += 0.5 * LN2 * A.own[s, 1, 0]
+            f, g = 0.5 * LN2 * A.own[s, 0, 0], 0.5 * LN2 * A.own[s, 1, 0]
             s += 1
         elif s == end_s or B.ids[t] < A.ids[s]:
-            first += 0.5 * LN2 * B.own[t, 0, 0]
-            second += 0.5 * LN2 * B.own[t, 1, 0]
+            f, g = 0.5 * LN2 * B.own[t, 0, 0], 0.5 * LN2 * B.own[t, 1, 0]
             t += 1
         else:
             if divide:
-                first += divided_sum(A.values, s, B.values, t, 0, half)
-                second += divided_sum(A.values, s, B.values, t, half, width)
+                f = divided_sum(A.values, s, B.values, t, 0, half)
+                g = divided_sum(A.values, s, B.values, t, half, width)
             else:
-                joint = joint_sum(A.values, s, B.values, t, 0, half)
-                first += 0.5 * (A.own[s, 0, 1] + B.own[t, 0, 1] - joint)
-                joint = joint_sum(A.values, s, B.values, t, half, width)
-                second += 0.5 * (A.own[s, 1, 1] + B.own[t, 1, 1] - joint)
+                f = 0.5 * (A.own[s, 0, 1] + B.own[t, 0, 1] - joint_sum(A.values, s, B.values, t, 0, half))
+                g = 0.5 * (A.own[s, 1, 1] + B.own[t, 1, 1] - joint_sum(A.values, s, B.values, t, half, width))
             s += 1
             t += 1
-    return first, second
+        first += f
+        second += g
+        squares += (f - g) * (f - g)
+    return first, second, squares
 
 
 @tile_core
-def block_tile(A, rows, B, cols, triangle, out, gap):
-    """Fill out[i, j] = J, and gap[i, j] = |J over the first halves - J over the second halves|."""
+def block_tile(A, rows, B, cols, triangle, independent, out, gap):
+    """Fill out[i, j] = J, and gap[i, j] = |J over the first halves - J over the second halves|.
+
+    If halves and blocks are ``independent``, it is the root of the sum of squares over blocks: the standard error of J.
+    """
     for i in range(len(rows)):
         for j in range(i + 1 if triangle else 0, len(cols)):
-            first, second = block_pair(A, rows[i], B, cols[j], False)
+            first, second, squares = block_pair(A, rows[i], B, cols[j], False)
             if first + second < CANCELLED:
-                first, second = block_pair(A, rows[i], B, cols[j], True)
+                first, second, squares = block_pair(A, rows[i], B, cols[j], True)
             out[i, j] = first + second
-            gap[i, j] = abs(first - second)
+            gap[i, j] = np.sqrt(squares) if independent else abs(first - second)
 
 
 @tile_core

@@ -39,11 +39,16 @@ def in_blocks(values: FloatArray, ids: IndexArray, offsets: IndexArray, scale: f
 
 
 def block_tile(
-    A: core.jensen_shannon.Blocks, B: core.jensen_shannon.Blocks, rows: IndexArray, cols: IndexArray, triangle: bool
+    A: core.jensen_shannon.Blocks,
+    B: core.jensen_shannon.Blocks,
+    rows: IndexArray,
+    cols: IndexArray,
+    triangle: bool,
+    independent: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return J of all pairs, and the differences between its halves."""
+    """Return J of all pairs, and the differences between its halves; standard errors if these are ``independent``."""
     out, gap = empty_tile(rows, cols), empty_tile(rows, cols)
-    core.jensen_shannon.block_tile(A, rows, B, cols, triangle, out, gap)
+    core.jensen_shannon.block_tile(A, rows, B, cols, triangle, independent, out, gap)
     return out, gap
 
 

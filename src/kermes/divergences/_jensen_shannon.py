@@ -15,16 +15,20 @@ its atoms. The parts are the nodes of even and of odd coordinate sum. For a spac
 rule converges like exp(-6.9 / s^(2/3)), whatever the measures: at a height y in the complex plane a mixture vanishes
 only where atoms pi / y apart balance, and there it is small. So one spacing serves all; it needs no search.
 
-*Sobol points* (beyond): drawn from the mean of all smoothed measures, w_k = 1 / (N times the density of that mean). The
-parts are two scrambled sequences. Their length is doubled until sampled pairs agree.
+*Sobol points* (beyond): drawn from the mean of all smoothed measures, w_k = 1 / (N times the density of that mean).
+There are BLOCKS such pairs of parts, each a scrambled sequence of its own, so that the difference of each pair has the
+variance of its sum: their squares add up to an estimate of the variance of J. It does not see what two measures have in
+common where no point is, which is little if many points carry them. Sequences are doubled until sampled pairs are
+accurate.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +58,14 @@ REACH = 6.5
 SHARED = {1: 1e-9, 2: 1e-8, 3: 1e-7}
 #: Measures whose pairs decide on the number of Sobol points.
 SAMPLED = 24
-#: Of the scrambling of both parts.
-SEEDS = (0, 1)
+#: Pairs of scrambled sequences. (One pair is twice as accurate, with as many points, but does not say how accurate:
+#: 23 % of the errors were beyond its difference.)
+BLOCKS = 8
+#: The variance of a pair is estimated from its own BLOCKS differences and, with the weight of PRIOR more, the mean over
+#: sampled pairs; ERRORS of its roots are called the error.
+PRIOR, ERRORS = 4, 4.0
+#: Error that may go unseen, times the number of points that carry a measure: measured up to 0.2.
+UNSEEN = 0.4
 
 
 @dataclass(frozen=True)
@@ -82,11 +92,12 @@ class JensenShannon(Jensen):
     that :math:`\exp(-t J)` is positive definite for every t.
 
     *Accuracy*: without smoothing, a relative error of about 1e-12, also for nearly equal measures. With smoothing J is
-    an integral: over a lattice in up to three dimensions (error below 1e-6), over at most 131072 Sobol points beyond,
+    an integral: over a lattice in up to three dimensions (error below 1e-6), over at most 262144 Sobol points beyond,
     or where a lattice would take more than 512 MB (5e-3). Pairs that do not reach this are counted in a warning, and
-    ``pairwise(..., return_info=True)`` returns the estimated error of each J in ``info.error``. The nodes depend on all
-    measures of a call: the same pair in another call differs within these errors. All values of a call are those of
-    probability vectors on common nodes, so that the laws above hold to rounding.
+    ``pairwise(..., return_info=True)`` returns the estimated error of each J in ``info.error``: of a lattice a bound,
+    of Sobol points four standard errors. The nodes depend on all measures of a call: the same pair in another call
+    differs within these errors. All values of a call are those of probability vectors on common nodes, so that the laws
+    above hold to rounding.
 
     *Cost*: one logarithm per pair and point of the support, or per atom if supports are sparse. With smoothing, one
     per pair and node near an atom of both.
@@ -146,22 +157,26 @@ class Limits(NamedTuple):
 
     lattice: float = 1e-6
     sobol: float = 5e-3
-    powers: tuple[int, int] = (11, 17)
+    powers: tuple[int, int] = (11, 18)
     entries: int = 1 << 26
 
 
 class Quadrature(JensenRoute):
-    """Routes to the integral J over nodes in two parts; ``floor`` is an error that no pair goes below."""
+    """Routes to the integral J over nodes in two parts."""
 
     tolerance: float
-    floor: float
 
-    def tile(self, A: Vectors, B: Vectors, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
-        """Return J and its estimated error, from the difference between both parts."""
-        out, gap = block_tile(A.layout, B.layout, rows, cols, triangle)
-        late = gap > self.tolerance
-        status = np.where(late, UNCONVERGED, OK) if late.any() else None
-        return Tile(out, status, np.maximum(gap, self.floor))
+    def tile(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        """Return J and its estimated error."""
+        out, error = self.integrals(A, B, rows, cols, triangle)
+        late = error > self.tolerance
+        return Tile(out, np.where(late, UNCONVERGED, OK) if late.any() else None, error)
+
+    @abstractmethod
+    def integrals(
+        self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return J and its estimated error."""
 
 
 def smoothing_route(X: Measures, Y: Measures, sigma: float, limits: Limits | None = None) -> Quadrature:
@@ -202,6 +217,13 @@ class Lattice(Quadrature):
         around = np.arange(-_margin(dim), _margin(dim) + 1)
         axes = [np.unique(np.unique(homes[:, d])[:, None] + around) for d in range(dim)]
         return cls(origin, step, sigma, axes, tolerance, SHARED[dim])
+
+    def integrals(
+        self, A: Vectors, B: Vectors, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return J and the difference between both parts, or what they share if that is greater."""
+        out, gap = block_tile(A.layout, B.layout, rows, cols, triangle)
+        return out, np.maximum(gap, self.floor)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -276,32 +298,41 @@ def _margin(dim: int) -> int:
     return math.ceil(REACH / (SPACING * FINER[dim] * SIDE[dim]))
 
 
-def _normalize(values: FloatArray, owners: IndexArray, starts: IndexArray) -> None:
-    """Give both halves of every vector the mass 1/2, in place."""
+def _normalize(values: FloatArray, owners: IndexArray, starts: IndexArray, mass: float = 1.0) -> None:
+    """Give each half of every vector half of ``mass``, in place."""
     half = values.shape[1] // 2
     for part in (values[:, :half], values[:, half:]):
-        part *= (0.5 / np.add.reduceat(part.sum(axis=1), starts[:-1]))[owners][:, None]
+        part *= (0.5 * mass / np.add.reduceat(part.sum(axis=1), starts[:-1]))[owners][:, None]
+
+
+class Sampled(NamedTuple):
+    """As :class:`Vectors`, with the error that may go unseen at each of them."""
+
+    layout: core.jensen_shannon.Blocks
+    values: FloatArray
+    unseen: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Sobol(Quadrature):
-    """Nodes, and the logarithms of w_k exp(-rate shift)."""
+    """Nodes, the logarithms of w_k exp(-rate shift), and the mean variance of J over sampled pairs."""
 
     nodes: core.smoothing.Nodes
     log_weights: FloatArray
     tolerance: float
-    floor: float = 0.0
+    variance: float = 0.0
 
     @classmethod
     def of(cls, collections: list[Measures], sigma: float, limits: Limits) -> Sobol:
-        """Draw points from the mean of all measures: more and more until sampled pairs agree, or memory ends."""
+        """Draw points from the mean of all measures: more until sampled pairs are accurate, or memory ends."""
         n, (least, most) = sum(len(Z) for Z in collections), limits.powers
         for power in range(least, max(least, min(most, int(math.log2(limits.entries / n)))) + 1):
             route = cls._draw(collections, sigma, power, limits.sobol)
-            gaps = route._sampled_gaps(collections)
-            if gaps.max() <= limits.sobol / 2:
+            found = route._sampled(collections)
+            route = replace(route, variance=float(np.mean(found**2)))
+            if route._error(found.max()) <= limits.sobol:
                 break
-        return replace(route, floor=float(np.sqrt(np.mean(gaps**2))))
+        return route
 
     @classmethod
     def _draw(cls, collections: list[Measures], sigma: float, power: int, tolerance: float) -> Sobol:
@@ -314,7 +345,8 @@ class Sobol(Quadrature):
         order = np.lexsort(points.T[::-1])  # neither the order nor the splitting of atoms matters
         cumulated = np.cumsum(weights[order])
         dim = points.shape[1]
-        parts = [qmc.Sobol(dim + 1, seed=np.random.default_rng(seed)).random_base2(power - 1) for seed in SEEDS]
+        length = power - int(math.log2(2 * BLOCKS))
+        parts = [qmc.Sobol(dim + 1, seed=np.random.default_rng(i)).random_base2(length) for i in range(2 * BLOCKS)]
         uniform = np.clip(np.concatenate(parts), 1e-15, 1.0 - 1e-15)
         drawn = order[np.minimum(np.searchsorted(cumulated, uniform[:, 0] * cumulated[-1]), len(order) - 1)]
         at = np.ascontiguousarray((points[drawn] + sigma * ndtri(uniform[:, 1:])).T)
@@ -326,29 +358,42 @@ class Sobol(Quadrature):
         core.smoothing.mixtures(nodes, mixture, np.arange(1), mean)
         return cls(nodes, -np.log(mean[0] * len(drawn)), tolerance)
 
-    def _sampled_gaps(self, collections: list[Measures]) -> FloatArray:
-        """Return the differences between the parts of J, over all pairs of a sample of measures."""
+    def _sampled(self, collections: list[Measures]) -> FloatArray:
+        """Return the roots of the summed squared differences, over all pairs of a sample of measures."""
         samples = (Z[np.unique(np.linspace(0, len(Z) - 1, SAMPLED).astype(np.int64))] for Z in collections)
-        some = [self.prepare(Z).layout for Z in samples]
-        gaps = [
-            block_tile(A, B, np.arange(len(A.values)), np.arange(len(B.values)), False)[1].ravel()
-            for A, B in itertools.combinations_with_replacement(some, 2)
-        ]
-        return np.concatenate(gaps)
+        some = [(self.prepare(Z).layout, np.arange(len(Z))) for Z in samples]
+        found = []
+        for (A, rows), (B, cols) in itertools.combinations_with_replacement(some, 2):
+            gaps = block_tile(A, B, rows, cols, False, independent=True)[1]
+            found.append(gaps[~np.eye(len(rows), dtype=bool)] if A is B else gaps.ravel())
+        return np.concatenate([*found, [0.0]])
 
-    def prepare(self, X: Measures) -> Vectors:
+    def _error(self, gap: Any) -> Any:
+        """Return the error of a pair from the root of its summed squared differences."""
+        return ERRORS * np.sqrt((BLOCKS * gap**2 + PRIOR * self.variance) / (BLOCKS + PRIOR))
+
+    def integrals(
+        self, A: Sampled, B: Sampled, rows: IndexArray, cols: IndexArray, triangle: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return J and some standard errors of it, or what may go unseen if that is greater."""
+        out, gap = block_tile(A.layout, B.layout, rows, cols, triangle, independent=True)
+        return out, np.maximum(self._error(gap), np.maximum(A.unseen[rows, None], B.unseen[cols]))
+
+    def prepare(self, X: Measures) -> Sampled:
         _, shift, rate = self.nodes
         values, atoms = np.empty((len(X), len(shift))), core_atoms(X)
         for rows in batches((2.0 + X.dim) * X.sizes.astype(np.float64) * len(shift)):
             core.smoothing.mixtures(self.nodes, atoms, rows, values)
         values *= np.exp(self.log_weights)
-        starts = np.arange(len(X) + 1)
-        _normalize(values, starts[:-1], starts)
-        vectors = in_blocks(values, np.zeros(len(X), dtype=np.int64), starts)
+        blocks = values.reshape(len(X) * BLOCKS, -1)
+        starts = np.arange(len(blocks) + 1)
+        _normalize(blocks, starts[:-1], starts, 1.0 / BLOCKS)
+        vectors = in_blocks(blocks, starts[:-1] % BLOCKS, starts[::BLOCKS])
         # u = w p, w = 1 / (N q): the density q of the mean is exp(-rate shift) (rate / pi)^(dim / 2) times what was
         # summed.
         log_w = self.log_weights + rate * shift + 0.5 * X.dim * math.log(math.pi / rate)
-        return vectors._replace(values=vectors.values + values @ log_w)
+        unseen = UNSEEN * np.einsum("ik,ik->i", values, values)  # 1 / sum u^2 points carry a vector of sum 1
+        return Sampled(vectors.layout, vectors.values + values @ log_w, unseen)
 
     def work(self, X: Measures, Y: Measures) -> float:
         """A logarithm, about four operations, per node."""

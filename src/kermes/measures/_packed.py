@@ -251,7 +251,9 @@ def twin_numbers(*collections: Packed) -> list[IndexArray]:
     near = _have_neighbours(np.concatenate([_shadows(packed) for packed in collections]))
     numbers = np.arange(len(near))
     if near.any():
-        parts = [packed.take(np.flatnonzero(mark)) for packed, mark in zip(collections, np.split(near, ends), strict=True)]
+        parts = [
+            packed.take(np.flatnonzero(mark)) for packed, mark in zip(collections, np.split(near, ends), strict=True)
+        ]
         numbers[near] = len(near) + _canonical_numbers(parts)
     return np.split(numbers, ends)
 
