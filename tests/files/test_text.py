@@ -223,11 +223,15 @@ def test_names_that_are_written_differently_are_two_measures(tmp_path, monkeypat
         (["10", "2", "0"], [10, 2, 0]),
         (["1.50", "2", "1e1"], [1.5, 2.0, 10.0]),
         (["a", '"b ""c"""', "a"], ["a", 'b "c"', "a"]),
+        (["20261117000000000000", "20261117000000000001", "1"], ["20261117000000000000", "20261117000000000001", "1"]),
+        (["9223372036854775807", "-9223372036854775808", "1"], [2**63 - 1, -(2**63), 1]),
+        (["9223372036854775808", "9223372036854775809", "1"], ["9223372036854775808", "9223372036854775809", "1"]),
+        (["9007199254740992", "9007199254740993", "1"], [2**53, 2**53 + 1, 1]),
+        (["9007199254740992", "9007199254740993", "1.5"], ["9007199254740992", "9007199254740993", "1.5"]),
+        (["9007199254740992", "9007199254740994", "1.5"], [2.0**53, 2.0**53 + 2, 1.5]),
     ],
 )
-def test_labels_and_what_else_is_known_are_numbers_unless_they_start_with_zeros(
-    tmp_path, monkeypatch, load, written, labels
-):
+def test_labels_and_what_else_is_known_are_numbers_unless_they_are_names(tmp_path, monkeypatch, load, written, labels):
     monkeypatch.setattr(_text, "_by_pyarrow", load)
     rows = "".join(f"{key},{word},{word},{i}\n" for i, (key, word) in enumerate(zip("pqr", written, strict=True)))
     (tmp_path / "t.csv").write_text("id,arm,site,x\n" + 2 * rows)
@@ -239,9 +243,23 @@ def test_labels_and_what_else_is_known_are_numbers_unless_they_start_with_zeros(
     assert data.labels.tolist() == labels
 
 
-def test_lines_of_labels_are_numbers_unless_they_start_with_zeros(tmp_path):
+@pytest.mark.parametrize("load", LOADERS)
+def test_a_gap_does_not_make_one_number_of_two_names(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    (tmp_path / "t.csv").write_text("id,donor,x\np,9007199254740992,1\nq,9007199254740993,2\nr,,3\n")
+    donors = files.read(tmp_path / "t.csv", by="id", columns=["x"], metadata=["donor"]).metadata["donor"]
+    assert donors.tolist() == ["9007199254740992", "9007199254740993", ""]
+
+
+def test_lines_of_labels_are_numbers_unless_they_are_names(tmp_path):
     (tmp_path / "points.csv").write_text("id,x\np,1\nq,2\nr,3\n")
-    for text, labels in [("01\n1\n2\n", ["01", "1", "2"]), ("0\n1\n2\n", [0, 1, 2]), ("0.5\n1\n2\n", [0.5, 1, 2])]:
+    long = ["20261117000000000000", "20261117000000000001", "1" * 5000]
+    for text, labels in [
+        ("01\n1\n2\n", ["01", "1", "2"]),
+        ("0\n1\n2\n", [0, 1, 2]),
+        ("0.5\n1\n2\n", [0.5, 1, 2]),
+        ("\n".join(long), long),
+    ]:
         (tmp_path / "labels.txt").write_text(text)
         assert files.read(tmp_path / "points.csv", by="id", labels=tmp_path / "labels.txt").labels.tolist() == labels
 
