@@ -78,6 +78,54 @@ def test_scaling_is_a_step_of_the_model(run, command):
     assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(X).tolist()
 
 
+def write_points(path, rows):
+    path.write_text("g,label,x,y,w\n" + "".join(f"m{i},{'ab'[i % 2]},{x!r},{y!r},{w!r}\n" for i, x, y, w in rows))
+
+
+def test_how_the_atoms_of_equal_measures_are_written_does_not_matter(run, folder):
+    points = np.random.default_rng(0).normal(size=(10, 5, 2)) * [1, 2]
+    rows = [(i, float(x), float(y), 2.0) for i, cloud in enumerate(points) for x, y in cloud]
+    split = [(i, x, y, w / 4) for i, x, y, w in rows if x > 0.8 for _ in range(4)]
+    dust = [(i, 1.0, (-1) ** i * 1e6, 1e-20) for i in range(10)]
+    found = []
+    for number, written in enumerate((rows, [row for row in rows if row[1] <= 0.8] + split, rows + dust)):
+        write_points(folder / "t.csv", sorted(written, key=lambda row: row[0]))
+        reading = ["t.csv", "--by", "g", "--columns", "x,y", "--weights", "w"]
+        run("distances", *reading, "--standardize", "-o", f"d{number}.npy", "-d", "mmd:sigma=1")
+        test = run("test", *reading, "--label", "label", "-d", "mmd:sigma=1", "--permutations", "9", "--json")
+        assert test.err == ""  # no word of different standard deviations
+        moments = run("diagnose", *reading, "--json").json["coordinates"]
+        found.append((np.load(f"d{number}.npy"), test.json["tests"][0]["statistic"], moments))
+    for distances, statistic, moments in found[1:]:
+        assert_allclose(distances, found[0][0], rtol=1e-6, atol=1e-9)
+        assert statistic == pytest.approx(found[0][1], rel=1e-6)
+        for name in ("mean", "std"):
+            assert_allclose([c[name] for c in moments], [c[name] for c in found[0][2]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("constant", [0.5, 0.1])  # the mean of many 0.1 is not 0.1
+def test_a_constant_coordinate_has_no_scale(run, folder, constant):
+    rng = np.random.default_rng(0)
+    write_points(folder / "t.csv", [(i, float(rng.normal()), constant, float(rng.normal())) for i in [*range(9)] * 7])
+    reading = ["t.csv", "--by", "g", "--label", "label", "-d", "wasserstein", "--permutations", "9", "--json"]
+    assert run("test", *reading, "--columns", "x,y,w").err == ""
+    refused = run("test", *reading, "--columns", "x,y", "--standardize", code=2).err
+    assert "t.csv: coordinate y is constant and has no scale; leave it out (--columns)." in refused
+    write_points(folder / "t.csv", [(i, *(rng.normal(size=2) * [1, 1000]).tolist(), constant) for i in [*range(9)] * 7])
+    tests = [run("test", *reading, "--columns", names) for names in ("x,y,w", "x,y")]
+    assert all("Each coordinate is divided by its standard deviation" in test.err for test in tests)
+    assert tests[0].json["tests"][0]["statistic"] == pytest.approx(tests[1].json["tests"][0]["statistic"])
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-300, 0.0), (1e300, 0.0), (0.05, 1e14)])
+def test_a_scale_that_scikit_learn_cannot_find_is_refused(run, folder, scale, offset):
+    write_points(folder / "t.csv", [(i % 4, scale * (i * 7 % 5 + 1) + offset, 0.0, 1.0) for i in range(12)])
+    result = run("distances", "t.csv", "--by", "g", "--columns", "x", "--standardize", "-o", "d.npy", code=2)
+    assert result.err.startswith("Error: t.csv: coordinate x has mean ")
+    assert "Subtract a constant or change the unit" in result.err
+    assert "Warning" not in result.err
+
+
 def test_models_of_the_first_edition_divide_when_they_read(run):
     X, labels = cells().measures, cells("sick").labels
     scale = X.points.std(axis=0)

@@ -88,7 +88,7 @@ def fit(
     reading.say_hints(found)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    scaler, parts = reading.scaler(found.measures, automatic=True), units_of(found, units)
+    scaler, parts = reading.scaler(found, automatic=True), units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
@@ -215,7 +215,7 @@ def compare(
         as_seconds(budget, "budget")  # before the data are read
     found, labels, task = _labelled(reading, task, units=units, covariates=covariates)
     reading.say_hints(found)
-    X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
+    X, scaler = found.measures, reading.scaler(found, automatic=True)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
         say("Time of the distances; fits, baselines and code compiled at first use come on top.")
