@@ -148,6 +148,27 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
 
 
+@pytest.mark.filterwarnings("always::kermes.exceptions.KermesWarning")
+def test_the_model_remembers_what_is_white(run):
+    with np.load("digits.npz") as file:
+        ink, labels = 8.0 - file["images"], file["labels"]
+    np.savez("ink.npz", images=ink, labels=labels)
+    run("fit", "ink.npz", "--invert", *FIXED, "--learner", "gp", "-o", "m.kermes")
+    grey = np.minimum(ink[:3], 5.0)  # no pixel is white
+    np.savez("grey.npz", images=grey)
+    np.savez("beside.npz", images=np.concatenate([grey, ink[3:4]]))
+    np.savez("bright.npz", images=np.concatenate([grey, 2 * ink[3:4]]))
+    alone = run("predict", "m.kermes", "grey.npz", "--proba", "--json").json
+    for name, *options in (["beside.npz"], ["beside.npz", "--invert"], ["bright.npz"]):
+        result = run("predict", "m.kermes", name, "--proba", "--json", *options)
+        assert_allclose([row["p_1"] for row in result.json[:3]], [row["p_1"] for row in alone])
+    assert "are brighter than white, which is 8, up to 16" in result.err
+    file = _persistence.read("m.kermes")
+    del file.notes["reading"]["white"]  # as in models of earlier editions
+    _persistence.write(file.model, "old.kermes", file.notes)
+    assert "White is 5, the largest value of grey.npz: the model" in run("predict", "old.kermes", "grey.npz").err
+
+
 def test_a_model_refuses_data_of_another_kind(run, folder):
     run("fit", "cells.csv", *SICK, *FIXED, "-o", "t.kermes")
     run("fit", "digits.npz", *FIXED, "-o", "i.kermes")

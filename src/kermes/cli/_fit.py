@@ -146,8 +146,9 @@ def _calibrated(model: Any, X: Any, y: Any, task: str, seed: int) -> Any:
 
 def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     """Return what a model file keeps besides the model: how to read new data, and the task."""
-    columns = {"columns": list(data.columns)} if data.columns else {}
-    return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
+    found = {"columns": list(data.columns) or None, "white": data.white}
+    kept = {name: value for name, value in found.items() if value is not None}
+    return {"reading": reading.notes() | kept, "kind": data.kind, "task": task}
 
 
 def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, str]:

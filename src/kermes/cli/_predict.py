@@ -83,6 +83,8 @@ def _read(reading: Reading, notes: dict[str, Any]) -> Any:
             "those of the file, or name the last one with --by."
         ) from None
     _refuse_other_kind(found.kind, notes, reading.path)
+    if found.white is not None and reading.white is None:  # a model of an earlier edition, or --invert for this one
+        say(f"White is {found.white:g}, the largest value of {reading.path.name}: the model file does not say it.")
     if known and found.columns and tuple(found.columns) != known:  # saved measures; tables are read by these names
         raise InvalidParameterError(
             f"{reading.path.name!r} has the coordinates {', '.join(found.columns)}, {fitted} Predict from the table, "

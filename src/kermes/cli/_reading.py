@@ -54,6 +54,7 @@ class Reading:
     binary: bool | None = _noted(bool)
     spacing: str | float | None = _noted((str, int, float))
     invert: bool | None = _noted(bool)
+    white: float | None = _noted((int, float))  # with `invert`: the level of the training images
     atoms: int | None = _noted(int)
     scale: tuple[float, ...] | None = _noted([float])  # in model files of the first edition
 
@@ -71,8 +72,10 @@ class Reading:
                 f"`{option}` (--{option}) must name a column, which {self.path.name!r} does not have; give --samples "
                 "TABLE, a table with a row for each measure."
             )
-        later = ("path", "standardize", "atoms", "scale")
+        later = ("path", "standardize", "white", "atoms", "scale")
         named = {name: value for name, value in asdict(self).items() if value is not None and name not in later}
+        if self.invert and self.white is not None:
+            named["invert"] = self.white
         data = read(self.path, metadata=tuple(asked), **named)
         X = data.measures
         if self.scale is not None:
@@ -179,7 +182,7 @@ class Reading:
     def or_else(self, notes: Any) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
         check_notes(notes)
-        known = (*MEANING[kind(self.path)], "atoms", "scale")
+        known = (*MEANING[kind(self.path)], "white", "atoms", "scale")
         missing: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in notes.items()
