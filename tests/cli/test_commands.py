@@ -342,6 +342,9 @@ def test_a_zarr_says_how_it_is_read_and_can_be_continued(run):
     again = run("distances", "digits.npz", "-o", "d.zarr", "--resume", "--json").json
     assert again["pairs"] == 0
     assert pytest.importorskip("zarr").open_group("d.zarr")["keys"][:].tolist() == list(range(12))
+    squared = run("distances", "digits.npz", "--squared", "-o", "d2.zarr", "--json")
+    assert 'kermes.engine.StoredDistances("d2.zarr", squared=True)' in squared.err
+    assert np.asarray(engine.StoredDistances("d2.zarr", squared=True)).max() == squared.json["largest"]
 
 
 @pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")

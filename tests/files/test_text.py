@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,13 @@ from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from kermes import Measures, _foreign, files
-from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import (
+    InvalidFileError,
+    InvalidMeasureError,
+    InvalidParameterError,
+    KermesWarning,
+    UnsuitableDataError,
+)
 from kermes.files import _parquet, _text
 
 PLAIN = "patient,x,y\nb,1.5,2\na,0.5,3\nb,4,5\n"
@@ -265,20 +272,22 @@ def test_lines_of_labels_are_numbers_unless_they_are_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("samples", "labels"),
+    ("samples", "warning"),
     [
-        ("02,b\n10,c\n01,a\n", ["a", "b", "c"]),
-        ("2,b\n10,c\n1,a\n", ["a", "b", "c"]),  # a spreadsheet took the zeros away
-        ("2.0,b\n10.0,c\n1.0,a\n", ["a", "b", "c"]),
-        ("02,b\n10,c\n1,wrong\n01,a\n", ["a", "b", "c"]),  # here 1 is somebody else
+        ("02,b\n10,c\n01,a\n", None),
+        ("2,b\n10,c\n1,a\n", r"1 for 01, 2 for 02 \(2 in all\)"),  # a spreadsheet took the zeros away
+        ("2.0,b\n10.0,c\n1.0,a\n", r"1.0 for 01, 2.0 for 02, 10.0 for 10 \(3 in all\)"),
+        ("02,b\n10,c\n1,wrong\n01,a\n", None),  # here 1 is somebody else
     ],
 )
-def test_samples_are_found_by_their_names_as_written(tmp_path, samples, labels):
+def test_samples_are_found_by_their_names_as_written(tmp_path, samples, warning):
     (tmp_path / "t.csv").write_text("id,x\n01,1\n02,2\n10,3\n")
     (tmp_path / "s.csv").write_text("name,arm\n" + samples)
-    data = files.read(tmp_path / "t.csv", by="id", columns=["x"], samples=tmp_path / "s.csv", label="arm")
+    message = f"s.csv writes names of measures in another way, {warning}: taken for the same"
+    with nullcontext() if warning is None else pytest.warns(KermesWarning, match=message):
+        data = files.read(tmp_path / "t.csv", by="id", columns=["x"], samples=tmp_path / "s.csv", label="arm")
     assert data.keys.tolist() == ["01", "02", "10"]
-    assert data.labels.tolist() == labels
+    assert data.labels.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0"])

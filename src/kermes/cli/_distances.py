@@ -45,8 +45,8 @@ def distances(
 ) -> None:
     """Compute the distances between all measures of a file.
 
-    A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
-    chunks on and above the diagonal only, its array "keys" the names of the measures.
+    A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"), with squared=True after --squared; its array
+    "values" holds d**power, in the chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
     if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
@@ -81,7 +81,7 @@ def distances(
     if not printed_json(summary):
         print_facts(str(found.measures), summary)
     if is_zarr(output):
-        say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
+        say(f'Read it in Python: kermes.engine.StoredDistances("{output}"{", squared=True" if squared else ""})')
 
 
 @command(
