@@ -148,6 +148,24 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
 
 
+def test_labels_that_are_no_classes_of_the_model_are_named(run, folder):
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "m.kermes")
+    text = folder.joinpath("cells.csv").read_text()
+    folder.joinpath("other.csv").write_text(text.replace(",yes,", ",Yes,").replace(",no,", ",No,"))
+    assert run("predict", "m.kermes", "other.csv", "--label", "sick").err == (
+        "No score: no label of the file is a class of the model. Labels are No, Yes, classes are no, yes; write them as "
+        "in the training data.\n"
+    )
+    folder.joinpath("some.csv").write_text(text.replace(",yes,", ",Yes,"))
+    said = run("predict", "m.kermes", "some.csv", "--label", "sick").err
+    assert said.startswith("accuracy 0.")
+    assert said.endswith("; 12 of 24 labels are no class of the model: Yes\n")
+    run("fit", "cells.csv", *TABLE, "--label", "age", *FIXED, "-o", "age.kermes")
+    assert "R² " in run("predict", "age.kermes", "cells.csv", "--label", "age").err
+    said = run("predict", "age.kermes", "cells.csv", "--label", "sick").err
+    assert said == "No score: the labels are words such as no, the model predicts numbers.\n"
+
+
 @pytest.mark.filterwarnings("always::kermes.exceptions.KermesWarning")
 def test_the_model_remembers_what_is_white(run):
     with np.load("digits.npz") as file:
