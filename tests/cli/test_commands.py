@@ -153,8 +153,8 @@ def test_labels_that_are_no_classes_of_the_model_are_named(run, folder):
     text = folder.joinpath("cells.csv").read_text()
     folder.joinpath("other.csv").write_text(text.replace(",yes,", ",Yes,").replace(",no,", ",No,"))
     assert run("predict", "m.kermes", "other.csv", "--label", "sick").err == (
-        "No score: no label of the file is a class of the model. Labels are No, Yes, classes are no, yes; write them as "
-        "in the training data.\n"
+        "No score: no label of the file is a class of the model. Labels are No, Yes, classes are no, yes; write them "
+        "as in the training data.\n"
     )
     folder.joinpath("some.csv").write_text(text.replace(",yes,", ",Yes,"))
     said = run("predict", "m.kermes", "some.csv", "--label", "sick").err

@@ -68,7 +68,7 @@ def test_every_place_of_points(use, points):
             cells(var_names=pd.Index(["CD3", "CD4", "CD3", "CD8", "CD19"])),
             {"genes": ["CD4", "CD3"]},
             InvalidMeasureError,
-            r"two variables have the name 'CD3', numbers 0 and 2 .*; rename one of them, or all with adata\.var_names_make",
+            r"two variables have the name 'CD3', numbers 0 and 2 .*; rename one of them, or all with",
         ),
         (cells(), {"genes": []}, InvalidParameterError, "at least one"),
         (cells(), {"genes": ["CD4"], "use": "X_pca"}, InvalidParameterError, "names columns of X or of a layer"),

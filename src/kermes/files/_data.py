@@ -147,7 +147,9 @@ def read(
         Tables, cells: columns of which the value of each measure is kept in ``Data.metadata``.
     samples : path, optional
         A table with one row per measure, whose first column (or ``by``) has the names of the measures; ``label`` and
-        ``metadata`` are then columns of that table. Measures that it does not name are left out.
+        ``metadata`` are then columns of that table. Measures that it does not name are left out. Whole numbers that it
+        writes in another way (1 for 01) are taken for the same where no other name is that number; a warning names
+        both.
     drop_missing : bool
         Tables: drop rows without a coordinate or weight, which are refused otherwise.
     use : str, optional

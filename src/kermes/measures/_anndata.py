@@ -63,8 +63,8 @@ def gene_index(genes: Sequence[str], known: Sequence[str], of_cells: bool) -> In
             )
         if (first := known.index(name)) < place[name]:
             raise InvalidMeasureError(
-                f"two variables have the name {name!r}, numbers {first} and {place[name]} (counting from 0); rename one "
-                "of them, or all with adata.var_names_make_unique()."
+                f"two variables have the name {name!r}, numbers {first} and {place[name]} (counting from 0); rename "
+                "one of them, or all with adata.var_names_make_unique()."
             )
     return np.array([place[name] for name in names], dtype=np.int64)
 
