@@ -78,6 +78,54 @@ def test_scaling_is_a_step_of_the_model(run, command):
     assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == model.predict(X).tolist()
 
 
+def write_points(path, rows):
+    path.write_text("g,label,x,y,w\n" + "".join(f"m{i},{'ab'[i % 2]},{x!r},{y!r},{w!r}\n" for i, x, y, w in rows))
+
+
+def test_how_the_atoms_of_equal_measures_are_written_does_not_matter(run, folder):
+    points = np.random.default_rng(0).normal(size=(10, 5, 2)) * [1, 2]
+    rows = [(i, float(x), float(y), 2.0) for i, cloud in enumerate(points) for x, y in cloud]
+    split = [(i, x, y, w / 4) for i, x, y, w in rows if x > 0.8 for _ in range(4)]
+    dust = [(i, 1.0, (-1) ** i * 1e6, 1e-20) for i in range(10)]
+    found = []
+    for number, written in enumerate((rows, [row for row in rows if row[1] <= 0.8] + split, rows + dust)):
+        write_points(folder / "t.csv", sorted(written, key=lambda row: row[0]))
+        reading = ["t.csv", "--by", "g", "--columns", "x,y", "--weights", "w"]
+        run("distances", *reading, "--standardize", "-o", f"d{number}.npy", "-d", "mmd:sigma=1")
+        test = run("test", *reading, "--label", "label", "-d", "mmd:sigma=1", "--permutations", "9", "--json")
+        assert test.err == ""  # no word of different standard deviations
+        moments = run("diagnose", *reading, "--json").json["coordinates"]
+        found.append((np.load(f"d{number}.npy"), test.json["tests"][0]["statistic"], moments))
+    for distances, statistic, moments in found[1:]:
+        assert_allclose(distances, found[0][0], rtol=1e-6, atol=1e-9)
+        assert statistic == pytest.approx(found[0][1], rel=1e-6)
+        for name in ("mean", "std"):
+            assert_allclose([c[name] for c in moments], [c[name] for c in found[0][2]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("constant", [0.5, 0.1])  # the mean of many 0.1 is not 0.1
+def test_a_constant_coordinate_has_no_scale(run, folder, constant):
+    rng = np.random.default_rng(0)
+    write_points(folder / "t.csv", [(i, float(rng.normal()), constant, float(rng.normal())) for i in [*range(9)] * 7])
+    reading = ["t.csv", "--by", "g", "--label", "label", "-d", "wasserstein", "--permutations", "9", "--json"]
+    assert run("test", *reading, "--columns", "x,y,w").err == ""
+    refused = run("test", *reading, "--columns", "x,y", "--standardize", code=2).err
+    assert "t.csv: coordinate y is constant and has no scale; leave it out (--columns)." in refused
+    write_points(folder / "t.csv", [(i, *(rng.normal(size=2) * [1, 1000]).tolist(), constant) for i in [*range(9)] * 7])
+    tests = [run("test", *reading, "--columns", names) for names in ("x,y,w", "x,y")]
+    assert all("Each coordinate is divided by its standard deviation" in test.err for test in tests)
+    assert tests[0].json["tests"][0]["statistic"] == pytest.approx(tests[1].json["tests"][0]["statistic"])
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-300, 0.0), (1e300, 0.0), (0.05, 1e14)])
+def test_a_scale_that_scikit_learn_cannot_find_is_refused(run, folder, scale, offset):
+    write_points(folder / "t.csv", [(i % 4, scale * (i * 7 % 5 + 1) + offset, 0.0, 1.0) for i in range(12)])
+    result = run("distances", "t.csv", "--by", "g", "--columns", "x", "--standardize", "-o", "d.npy", code=2)
+    assert result.err.startswith("Error: t.csv: coordinate x has mean ")
+    assert "Subtract a constant or change the unit" in result.err
+    assert "Warning" not in result.err
+
+
 def test_models_of_the_first_edition_divide_when_they_read(run):
     X, labels = cells().measures, cells("sick").labels
     scale = X.points.std(axis=0)
@@ -98,6 +146,45 @@ def test_the_model_remembers_how_data_were_read(run, folder):
     assert [line.split(",")[1] for line in same.out.splitlines()[1:]] == expected.tolist()
     folder.joinpath("other.csv").write_text("g,cd8,cd4\na,1,2\nb,3,4\n")
     assert len(run("predict", "m.kermes", "other.csv", "--by", "g").out.splitlines()) == 3
+
+
+def test_labels_that_are_no_classes_of_the_model_are_named(run, folder):
+    run("fit", "cells.csv", *SICK, *FIXED, "-o", "m.kermes")
+    text = folder.joinpath("cells.csv").read_text()
+    folder.joinpath("other.csv").write_text(text.replace(",yes,", ",Yes,").replace(",no,", ",No,"))
+    assert run("predict", "m.kermes", "other.csv", "--label", "sick").err == (
+        "No score: no label of the file is a class of the model. Labels are No, Yes, classes are no, yes; write them "
+        "as in the training data.\n"
+    )
+    folder.joinpath("some.csv").write_text(text.replace(",yes,", ",Yes,"))
+    said = run("predict", "m.kermes", "some.csv", "--label", "sick").err
+    assert said.startswith("accuracy 0.")
+    assert said.endswith("; 12 of 24 labels are no class of the model: Yes\n")
+    run("fit", "cells.csv", *TABLE, "--label", "age", *FIXED, "-o", "age.kermes")
+    assert "R² " in run("predict", "age.kermes", "cells.csv", "--label", "age").err
+    said = run("predict", "age.kermes", "cells.csv", "--label", "sick").err
+    assert said == "No score: the labels are words such as no, the model predicts numbers.\n"
+
+
+@pytest.mark.filterwarnings("always::kermes.exceptions.KermesWarning")
+def test_the_model_remembers_what_is_white(run):
+    with np.load("digits.npz") as file:
+        ink, labels = 8.0 - file["images"], file["labels"]
+    np.savez("ink.npz", images=ink, labels=labels)
+    run("fit", "ink.npz", "--invert", *FIXED, "--learner", "gp", "-o", "m.kermes")
+    grey = np.minimum(ink[:3], 5.0)  # no pixel is white
+    np.savez("grey.npz", images=grey)
+    np.savez("beside.npz", images=np.concatenate([grey, ink[3:4]]))
+    np.savez("bright.npz", images=np.concatenate([grey, 2 * ink[3:4]]))
+    alone = run("predict", "m.kermes", "grey.npz", "--proba", "--json").json
+    for name, *options in (["beside.npz"], ["beside.npz", "--invert"], ["bright.npz"]):
+        result = run("predict", "m.kermes", name, "--proba", "--json", *options)
+        assert_allclose([row["p_1"] for row in result.json[:3]], [row["p_1"] for row in alone])
+    assert "are brighter than white, which is 8, up to 16" in result.err
+    file = _persistence.read("m.kermes")
+    del file.notes["reading"]["white"]  # as in models of earlier editions
+    _persistence.write(file.model, "old.kermes", file.notes)
+    assert "White is 5, the largest value of grey.npz: the model" in run("predict", "old.kermes", "grey.npz").err
 
 
 def test_a_model_refuses_data_of_another_kind(run, folder):
@@ -273,6 +360,9 @@ def test_a_zarr_says_how_it_is_read_and_can_be_continued(run):
     again = run("distances", "digits.npz", "-o", "d.zarr", "--resume", "--json").json
     assert again["pairs"] == 0
     assert pytest.importorskip("zarr").open_group("d.zarr")["keys"][:].tolist() == list(range(12))
+    squared = run("distances", "digits.npz", "--squared", "-o", "d2.zarr", "--json")
+    assert 'kermes.engine.StoredDistances("d2.zarr", squared=True)' in squared.err
+    assert np.asarray(engine.StoredDistances("d2.zarr", squared=True)).max() == squared.json["largest"]
 
 
 @pytest.mark.filterwarnings("always::kermes.exceptions.ConvergenceWarning")

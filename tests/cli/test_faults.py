@@ -262,6 +262,7 @@ def fitted(run):
         {"atoms": True},
         {"drop_missing": "no"},
         {"scale": ["1", "2"]},
+        {"white": "255"},
         {"path": "elsewhere"},
         [],
         7,

@@ -68,9 +68,14 @@ def test_classes_have_probabilities_and_views_keep_their_covariates():
         (AGE, "must be a data frame .* got ndarray"),
         (COVARIATES[:5], r"a row for each of the 60 measures; it has the shape \(5, 2\)"),
         (COVARIATES[[]], "one column or more"),
-        (COVARIATES.rename(columns={"age": "measures"}), "none of them called 'measures'"),
+        (COVARIATES.rename(columns={"age": "measures"}), "none of them 'measures'"),
+        (COVARIATES.rename(columns={"age": "sex"}), "of different names"),
         (COVARIATES.assign(age=[*AGE[:-1], np.nan]), "no value in row 59 .*of 'age'"),
         (COVARIATES.assign(sex=[None, *SEX[1:]]), "no value in row 0 .*of 'sex'"),
+        (COVARIATES.assign(sex=pd.array(["f", pd.NA] * 30, dtype="string")), "no value in row 1 .*of 'sex'"),
+        (COVARIATES.assign(old=pd.array([True, pd.NA] * 30, dtype="boolean")), "no value in row 1 .*of 'old'"),
+        (COVARIATES.assign(age=pd.array([pd.NA, 7] * 30, dtype="Int64")), "no value in row 0 .*of 'age'"),
+        (pl.DataFrame({"sex": ["f", None] * 30}), "no value in row 1 .*of 'sex'"),
     ],
 )
 def test_other_covariates_are_refused(covariates, message):

@@ -213,8 +213,42 @@ def test_options_of_images(tmp_path):
     np.save(tmp_path / "i.npy", IMAGES)
     data = files.read(tmp_path / "i.npy", threshold=100, binary=True, spacing="unit")
     assert data.measures.fingerprint == Measures.from_images(IMAGES, 100, True, "unit").fingerprint
-    inverted = files.read(tmp_path / "i.npy", invert=True).measures
-    assert inverted.fingerprint == Measures.from_images(IMAGES.max() - IMAGES).fingerprint
+
+
+def test_inverted_images_keep_what_is_white(tmp_path):
+    np.save(tmp_path / "i.npy", IMAGES)
+    first = files.read(tmp_path / "i.npy", invert=True)
+    assert first.white == IMAGES.max()
+    assert first.measures.fingerprint == Measures.from_images(IMAGES.max() - IMAGES).fingerprint
+    np.save(tmp_path / "dark.npy", IMAGES // 2)
+    dark = files.read(tmp_path / "dark.npy", invert=first.white)
+    assert dark.measures.fingerprint == Measures.from_images(IMAGES.max() - IMAGES // 2).fingerprint
+    with pytest.warns(KermesWarning, match=r"i\.npy: \d+ of \d+ pixels are brighter than white, which is 100, up to"):
+        clipped = files.read(tmp_path / "i.npy", invert=100)
+    assert clipped.measures.fingerprint == Measures.from_images(100 - np.minimum(IMAGES, 100)).fingerprint
+    with pytest.raises(InvalidParameterError, match="`invert` must be a finite number; got nan"):
+        files.read(tmp_path / "i.npy", invert=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("images", "mass"),
+    [
+        (np.eye(2, dtype=bool), [[0.0, 1.0], [1.0, 0.0]]),
+        (np.array([[-20000, 20000], [0, 5]], dtype=np.int16), [[40000.0, 0.0], [20000.0, 19995.0]]),
+    ],
+)
+def test_images_are_inverted_as_numbers(tmp_path, images, mass):
+    np.save(tmp_path / "i.npy", images[None])
+    data = files.read(tmp_path / "i.npy", invert=True)
+    assert data.measures.fingerprint == Measures.from_images([mass]).fingerprint
+
+
+def test_a_gap_in_inverted_images_is_that_of_its_image(tmp_path):
+    images = np.ones((3, 2, 2))
+    images[1, 0, 0], images[:, 1, 1] = np.nan, 0.5
+    np.save(tmp_path / "i.npy", images)
+    with pytest.raises(InvalidMeasureError, match="image 1"):
+        files.read(tmp_path / "i.npy", invert=True)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,16 @@ def test_mistakes_are_explained(tmp_path, options, error, message):
         files.read(path, **options)
 
 
+def test_a_gene_that_is_there_twice_is_refused(tmp_path):
+    def rename(file):
+        file["var/_index"][1] = GENES[0]
+
+    path = write_h5ad(tmp_path / "cells.h5ad", change=rename)
+    assert files.read(path, by="donor").columns == (GENES[0], GENES[0], *GENES[2:])
+    with pytest.raises(InvalidMeasureError, match=rf"cells\.h5ad: two variables have the name '{GENES[0]}'"):
+        files.read(path, by="donor", columns=[GENES[0]])
+
+
 def replaced(name, data=None):
     def change(file):
         del file[name]

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,13 @@ from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
 from kermes import Measures, _foreign, files
-from kermes.exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import (
+    InvalidFileError,
+    InvalidMeasureError,
+    InvalidParameterError,
+    KermesWarning,
+    UnsuitableDataError,
+)
 from kermes.files import _parquet, _text
 
 PLAIN = "patient,x,y\nb,1.5,2\na,0.5,3\nb,4,5\n"
@@ -223,11 +230,15 @@ def test_names_that_are_written_differently_are_two_measures(tmp_path, monkeypat
         (["10", "2", "0"], [10, 2, 0]),
         (["1.50", "2", "1e1"], [1.5, 2.0, 10.0]),
         (["a", '"b ""c"""', "a"], ["a", 'b "c"', "a"]),
+        (["20261117000000000000", "20261117000000000001", "1"], ["20261117000000000000", "20261117000000000001", "1"]),
+        (["9223372036854775807", "-9223372036854775808", "1"], [2**63 - 1, -(2**63), 1]),
+        (["9223372036854775808", "9223372036854775809", "1"], ["9223372036854775808", "9223372036854775809", "1"]),
+        (["9007199254740992", "9007199254740993", "1"], [2**53, 2**53 + 1, 1]),
+        (["9007199254740992", "9007199254740993", "1.5"], ["9007199254740992", "9007199254740993", "1.5"]),
+        (["9007199254740992", "9007199254740994", "1.5"], [2.0**53, 2.0**53 + 2, 1.5]),
     ],
 )
-def test_labels_and_what_else_is_known_are_numbers_unless_they_start_with_zeros(
-    tmp_path, monkeypatch, load, written, labels
-):
+def test_labels_and_what_else_is_known_are_numbers_unless_they_are_names(tmp_path, monkeypatch, load, written, labels):
     monkeypatch.setattr(_text, "_by_pyarrow", load)
     rows = "".join(f"{key},{word},{word},{i}\n" for i, (key, word) in enumerate(zip("pqr", written, strict=True)))
     (tmp_path / "t.csv").write_text("id,arm,site,x\n" + 2 * rows)
@@ -239,28 +250,44 @@ def test_labels_and_what_else_is_known_are_numbers_unless_they_start_with_zeros(
     assert data.labels.tolist() == labels
 
 
-def test_lines_of_labels_are_numbers_unless_they_start_with_zeros(tmp_path):
+@pytest.mark.parametrize("load", LOADERS)
+def test_a_gap_does_not_make_one_number_of_two_names(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    (tmp_path / "t.csv").write_text("id,donor,x\np,9007199254740992,1\nq,9007199254740993,2\nr,,3\n")
+    donors = files.read(tmp_path / "t.csv", by="id", columns=["x"], metadata=["donor"]).metadata["donor"]
+    assert donors.tolist() == ["9007199254740992", "9007199254740993", ""]
+
+
+def test_lines_of_labels_are_numbers_unless_they_are_names(tmp_path):
     (tmp_path / "points.csv").write_text("id,x\np,1\nq,2\nr,3\n")
-    for text, labels in [("01\n1\n2\n", ["01", "1", "2"]), ("0\n1\n2\n", [0, 1, 2]), ("0.5\n1\n2\n", [0.5, 1, 2])]:
+    long = ["20261117000000000000", "20261117000000000001", "1" * 5000]
+    for text, labels in [
+        ("01\n1\n2\n", ["01", "1", "2"]),
+        ("0\n1\n2\n", [0, 1, 2]),
+        ("0.5\n1\n2\n", [0.5, 1, 2]),
+        ("\n".join(long), long),
+    ]:
         (tmp_path / "labels.txt").write_text(text)
         assert files.read(tmp_path / "points.csv", by="id", labels=tmp_path / "labels.txt").labels.tolist() == labels
 
 
 @pytest.mark.parametrize(
-    ("samples", "labels"),
+    ("samples", "warning"),
     [
-        ("02,b\n10,c\n01,a\n", ["a", "b", "c"]),
-        ("2,b\n10,c\n1,a\n", ["a", "b", "c"]),  # a spreadsheet took the zeros away
-        ("2.0,b\n10.0,c\n1.0,a\n", ["a", "b", "c"]),
-        ("02,b\n10,c\n1,wrong\n01,a\n", ["a", "b", "c"]),  # here 1 is somebody else
+        ("02,b\n10,c\n01,a\n", None),
+        ("2,b\n10,c\n1,a\n", r"1 for 01, 2 for 02 \(2 in all\)"),  # a spreadsheet took the zeros away
+        ("2.0,b\n10.0,c\n1.0,a\n", r"1.0 for 01, 2.0 for 02, 10.0 for 10 \(3 in all\)"),
+        ("02,b\n10,c\n1,wrong\n01,a\n", None),  # here 1 is somebody else
     ],
 )
-def test_samples_are_found_by_their_names_as_written(tmp_path, samples, labels):
+def test_samples_are_found_by_their_names_as_written(tmp_path, samples, warning):
     (tmp_path / "t.csv").write_text("id,x\n01,1\n02,2\n10,3\n")
     (tmp_path / "s.csv").write_text("name,arm\n" + samples)
-    data = files.read(tmp_path / "t.csv", by="id", columns=["x"], samples=tmp_path / "s.csv", label="arm")
+    message = f"s.csv writes names of measures in another way, {warning}: taken for the same"
+    with nullcontext() if warning is None else pytest.warns(KermesWarning, match=message):
+        data = files.read(tmp_path / "t.csv", by="id", columns=["x"], samples=tmp_path / "s.csv", label="arm")
     assert data.keys.tolist() == ["01", "02", "10"]
-    assert data.labels.tolist() == labels
+    assert data.labels.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0"])

@@ -64,6 +64,12 @@ def test_every_place_of_points(use, points):
             InvalidMeasureError,
             "there is no gene 'CD44' among the 5 variables. Did you mean",
         ),
+        (
+            cells(var_names=pd.Index(["CD3", "CD4", "CD3", "CD8", "CD19"])),
+            {"genes": ["CD4", "CD3"]},
+            InvalidMeasureError,
+            r"two variables have the name 'CD3', numbers 0 and 2 .*; rename one of them, or all with",
+        ),
         (cells(), {"genes": []}, InvalidParameterError, "at least one"),
         (cells(), {"genes": ["CD4"], "use": "X_pca"}, InvalidParameterError, "names columns of X or of a layer"),
         (cells(), {"weights": "name"}, InvalidMeasureError, "the column 'name' has type"),

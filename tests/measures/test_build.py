@@ -199,6 +199,13 @@ def test_names_of_measures_keep_their_type():
     assert Measures.from_frame(numbers, by="g", columns="x").keys.tolist() == [3, 1]
 
 
+@pytest.mark.parametrize("values", [[{"a": 1}, {"a": 2}], [[1], [2]]], ids=["struct", "list"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_name_is_one_value(make, values):
+    with pytest.raises(InvalidMeasureError, match=r"the column 'g' holds .*; what names .* must be one value"):
+        Measures.from_frame(make({"g": values, "x": [1.0, 2.0]}), by="g", columns="x")
+
+
 def test_as_measures_reads_what_is_unambiguous():
     X = Measures.from_samples([[1.0], [2.0]])
     assert as_measures(X) is X

@@ -23,7 +23,7 @@ from ..exceptions import InvalidParameterError
 from ._naming import Named, with_length_scale
 from ._options import Name, command, divergence, kernel, output, reads, seed
 from ._output import is_zarr, number, print_facts, print_table, printed_json, say, show, write_rows
-from ._reading import STANDARDIZE, Reading, unequal
+from ._reading import STANDARDIZE, Reading, coordinates, unequal
 
 MATRICES = (".npy", ".npz", ".csv", ".zarr")
 #: Measures up to which a matrix is summarised.
@@ -45,8 +45,8 @@ def distances(
 ) -> None:
     """Compute the distances between all measures of a file.
 
-    A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"); its array "values" holds d**power, in the
-    chunks on and above the diagonal only, its array "keys" the names of the measures.
+    A .zarr is read in Python with kermes.engine.StoredDistances("d.zarr"), with squared=True after --squared; its array
+    "values" holds d**power, in the chunks on and above the diagonal only, its array "keys" the names of the measures.
     """
     if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
@@ -81,7 +81,7 @@ def distances(
     if not printed_json(summary):
         print_facts(str(found.measures), summary)
     if is_zarr(output):
-        say(f'Read it in Python: kermes.engine.StoredDistances("{output}")')
+        say(f'Read it in Python: kermes.engine.StoredDistances("{output}"{", squared=True" if squared else ""})')
 
 
 @command(
@@ -223,19 +223,16 @@ def diagnose(reading: Reading, kernel: Named, most: int, seed: int) -> None:
         "common support": None if X.support is None else len(X.support.points),
         "labels": _labels(labels),
     }
-    coordinates = [
-        {"name": name, "least": x.min(), "mean": x.mean(), "largest": x.max(), "std": x.std()}
-        for name, x in zip(found.columns or [f"x{i}" for i in range(X.dim)], X.points.T, strict=True)
-    ]
+    along = coordinates(found)
     drawn = np.arange(len(X))
     if len(X) > most:
         drawn = np.sort(np.random.default_rng(seed).choice(len(X), most, replace=False))
     judged = _judge(X[drawn], None if labels is None else labels[drawn], kernel)
-    advice = _advice(facts, judged, coordinates)
-    if printed_json({"data": facts, "coordinates": coordinates, "kernel": judged, "advice": advice}):
+    advice = _advice(facts, judged, along)
+    if printed_json({"data": facts, "coordinates": along, "kernel": judged, "advice": advice}):
         return
     print_facts(str(X), facts)
-    rows = [tuple(coordinate.values()) for coordinate in coordinates]
+    rows = [tuple(coordinate.values()) for coordinate in along]
     print_table("", ("coordinate", "least", "mean", "largest", "std"), rows)
     title = f"Kernel on {len(drawn)} measures" if len(drawn) < len(X) else "Kernel"
     print_facts(title, judged)
@@ -281,10 +278,10 @@ def _judge(X: Any, labels: Any, named: Named) -> dict[str, Any]:
     return found
 
 
-def _advice(facts: dict[str, Any], judged: dict[str, Any], coordinates: list[dict[str, Any]]) -> list[str]:
+def _advice(facts: dict[str, Any], judged: dict[str, Any], along: list[dict[str, Any]]) -> list[str]:
     """Return what to do about what was found."""
     lines = []
-    if unequal([c["std"] for c in coordinates]):
+    if unequal(along):
         lines.append(STANDARDIZE)
     if facts["equal measures"]:
         repeated = counted(facts["equal measures"], "measure repeats another", "measures repeat others")

@@ -88,7 +88,7 @@ def fit(
     reading.say_hints(found)
     started = time.perf_counter()
     one = candidate(kernel, task, found.measures.dim, learner)
-    scaler, parts = reading.scaler(found.measures, automatic=True), units_of(found, units)
+    scaler, parts = reading.scaler(found, automatic=True), units_of(found, units)
     model, scores, settings = _fitted(found.measures, labels, task, one, seed, scaler, parts)
     kept = _calibrated(model, found.measures, labels, task, seed) if calibrate else model
     seconds = time.perf_counter() - started
@@ -146,8 +146,9 @@ def _calibrated(model: Any, X: Any, y: Any, task: str, seed: int) -> Any:
 
 def model_notes(reading: Reading, data: Any, task: str) -> dict[str, Any]:
     """Return what a model file keeps besides the model: how to read new data, and the task."""
-    columns = {"columns": list(data.columns)} if data.columns else {}
-    return {"reading": reading.notes() | columns, "kind": data.kind, "task": task}
+    found = {"columns": list(data.columns) or None, "white": data.white}
+    kept = {name: value for name, value in found.items() if value is not None}
+    return {"reading": reading.notes() | kept, "kind": data.kind, "task": task}
 
 
 def _labelled(reading: Reading, task: str, **columns: Any) -> tuple[Any, Any, str]:
@@ -215,7 +216,7 @@ def compare(
         as_seconds(budget, "budget")  # before the data are read
     found, labels, task = _labelled(reading, task, units=units, covariates=covariates)
     reading.say_hints(found)
-    X, scaler = found.measures, reading.scaler(found.measures, automatic=True)
+    X, scaler = found.measures, reading.scaler(found, automatic=True)
     candidates: Any = [candidate(name, task, X.dim) for name in names] or "auto"
     if is_dry():
         say("Time of the distances; fits, baselines and code compiled at first use come on top.")

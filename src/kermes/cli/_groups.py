@@ -59,7 +59,7 @@ def test_groups(
     if trend and pairwise:
         raise click.UsageError("--trend has no groups for --pairwise.")
     found, held = reading.read_groups(numbers=trend, blocks=blocks, units=units)
-    X = reading.rescaled(found.measures, automatic=True)[0]
+    X = reading.rescaled(found, automatic=True)[0]
     D = kermes.pairwise(X, divergence=divergence.made)
     given: dict[str, Any] = {"divergence": "precomputed", "n_permutations": permutations, "random_state": seed} | held
     if trend:
@@ -165,7 +165,7 @@ def explain(
 def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutations: int, seed: int) -> list[Any]:
     """Return the difference of two groups, or those of each from the rest; in the units of the file."""
     difference = kermes.inspection.difference
-    scaled, scaler = reading.rescaled(found.measures, automatic=True)
+    scaled, scaler = reading.rescaled(found, automatic=True)
     options: dict[str, Any] = columns | {"n_permutations": permutations, "level": BAND, "random_state": seed}
     groups = np.unique(found.labels)
     if len(groups) <= 2:

@@ -34,9 +34,10 @@ from ._reading import Reading
 def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: float | None, output: Path | None) -> None:
     """Predict with a saved model, a row for each measure.
 
-    The prediction is the last column. The file is read as the training data were, unless options say otherwise.
-    With --label the score is printed too. Of a model fitted with --calibrate, --interval 0.9 gives the columns low and
-    high, or the set of classes, that hold the truth for about nine of ten new measures.
+    The prediction is the last column. The file is read as the training data were, unless options say otherwise; how a
+    text is written (--separator, --decimal, --encoding) is said for each file. With --label the score is printed too.
+    Of a model fitted with --calibrate, --interval 0.9 gives the columns low and high, or the set of classes, that hold
+    the truth for about nine of ten new measures.
     """
     from .. import _persistence
 
@@ -83,6 +84,8 @@ def _read(reading: Reading, notes: dict[str, Any]) -> Any:
             "those of the file, or name the last one with --by."
         ) from None
     _refuse_other_kind(found.kind, notes, reading.path)
+    if found.white is not None and reading.white is None:  # a model of an earlier edition, or --invert for this one
+        say(f"White is {found.white:g}, the largest value of {reading.path.name}: the model file does not say it.")
     if known and found.columns and tuple(found.columns) != known:  # saved measures; tables are read by these names
         raise InvalidParameterError(
             f"{reading.path.name!r} has the coordinates {', '.join(found.columns)}, {fitted} Predict from the table, "
@@ -149,8 +152,26 @@ def _score(prediction: Any, labels: Any, model: Any) -> str:
     from sklearn.base import is_classifier
     from sklearn.metrics import r2_score
 
-    predicted = np.asarray(prediction)
+    predicted, classes = np.asarray(prediction), np.asarray(getattr(model, "classes_", prediction))
     numbers = predicted.dtype.kind in "biuf" and labels.dtype.kind in "biuf"
-    if numbers and not is_classifier(model):
+    if not is_classifier(model) and predicted.dtype.kind in "biuf":
+        if not numbers:
+            return f"No score: the labels are words such as {labels[0]!s}, the model predicts numbers."
         return f"R² {r2_score(labels, predicted):.3f}"
-    return f"accuracy {np.mean(predicted == labels if numbers else predicted.astype(str) == labels.astype(str)):.3f}"
+    if not numbers:
+        predicted, classes, labels = predicted.astype(str), classes.astype(str), labels.astype(str)
+    unknown = labels[~np.isin(labels, classes)]
+    if len(unknown) == len(labels):
+        return (
+            f"No score: no label of the file is a class of the model. Labels are {_some(labels)}, classes are "
+            f"{_some(classes)}; write them as in the training data."
+        )
+    also = (
+        f"; {len(unknown)} of {len(labels)} labels are no class of the model: {_some(unknown)}" if len(unknown) else ""
+    )
+    return f"accuracy {np.mean(predicted == labels):.3f}{also}"
+
+
+def _some(values: Any) -> str:
+    found = np.unique(values)
+    return ", ".join(map(str, found[:5])) + (" ..." if len(found) > 5 else "")

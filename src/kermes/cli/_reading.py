@@ -54,6 +54,7 @@ class Reading:
     binary: bool | None = _noted(bool)
     spacing: str | float | None = _noted((str, int, float))
     invert: bool | None = _noted(bool)
+    white: float | None = _noted((int, float))  # with `invert`: the level of the training images
     atoms: int | None = _noted(int)
     scale: tuple[float, ...] | None = _noted([float])  # in model files of the first edition
 
@@ -71,8 +72,10 @@ class Reading:
                 f"`{option}` (--{option}) must name a column, which {self.path.name!r} does not have; give --samples "
                 "TABLE, a table with a row for each measure."
             )
-        later = ("path", "standardize", "atoms", "scale")
+        later = ("path", "standardize", "white", "atoms", "scale")
         named = {name: value for name, value in asdict(self).items() if value is not None and name not in later}
+        if self.invert and self.white is not None:
+            named["invert"] = self.white
         data = read(self.path, metadata=tuple(asked), **named)
         X = data.measures
         if self.scale is not None:
@@ -113,30 +116,45 @@ class Reading:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
         data = self.read()
         self.say_hints(data)
-        return replace(data, measures=self.rescaled(data.measures)[0])
+        return replace(data, measures=self.rescaled(data)[0])
 
-    def rescaled(self, X: Any, automatic: bool = False) -> tuple[Any, Any]:
+    def rescaled(self, data: Any, automatic: bool = False) -> tuple[Any, Any]:
         """Return measures as :meth:`scaler` makes them, and the fitted step or None."""
-        scaler = self.scaler(X, automatic)
-        return (X if scaler is None else scaler.fit_transform(X)), scaler
+        scaler = self.scaler(data, automatic)
+        return (data.measures if scaler is None else scaler.transform(data.measures)), scaler
 
-    def scaler(self, X: Any, automatic: bool = False) -> Any:
+    def scaler(self, data: Any, automatic: bool = False) -> Any:
         """Return the step that divides each coordinate by its standard deviation, or None if that was not asked for.
 
-        Where nothing was said and one coordinate decides all distances, say so; ``automatic`` takes it as asked for.
+        It is fitted to the data. Where nothing was said and one coordinate decides all distances, say so; ``automatic``
+        takes it as asked for, and leaves what is constant as it is.
         """
         from sklearn.preprocessing import StandardScaler
 
         asked = self.standardize
-        if asked is None and unequal(X.points.std(axis=0)):
+        found = coordinates(data)
+        if asked is None and unequal(found):
             say(STANDARDIZED if automatic else f"Hint: {STANDARDIZE}")
             asked = automatic
         if not asked:
             return None
-        constant = np.flatnonzero(X.points.std(axis=0) == 0)
-        if len(constant):
-            raise UnsuitableDataError(f"coordinate {constant[0]} is constant and has no scale; leave it out.")
-        return kermes.MapPoints(StandardScaler(with_mean=False), weighting="atom")
+        constant = [row["name"] for row in found if row["std"] == 0]
+        if constant and self.standardize:
+            raise UnsuitableDataError(
+                f"{self.path.name}: coordinate {constant[0]} is constant and has no scale; leave it out (--columns)."
+            )
+        scaler = kermes.MapPoints(StandardScaler(with_mean=False))  # atoms count by their mass
+        with np.errstate(all="ignore"):
+            scales = scaler.fit(data.measures).transformer_.scale_
+        for row, scale in zip(found, scales, strict=True):
+            # Squares vanish or overflow, or scikit-learn takes for constant what varies little for its size.
+            if row["std"] and not np.isclose(scale, row["std"], rtol=1e-3, atol=0.0):
+                raise UnsuitableDataError(
+                    f"{self.path.name}: coordinate {row['name']} has mean {row['mean']:.3g} and standard deviation "
+                    f"{row['std']:.3g}, which is too far from 1, or too small for such a mean, to be divided by. "
+                    "Subtract a constant or change the unit, or use --no-standardize."
+                )
+        return scaler
 
     def say_hints(self, data: Any) -> None:
         """Say what may be wrong with the coordinates, and which they are unless they were chosen."""
@@ -164,7 +182,7 @@ class Reading:
     def or_else(self, notes: Any) -> Reading:
         """Return this reading, with ``notes`` where nothing was said and where they have a meaning for the file."""
         check_notes(notes)
-        known = (*MEANING[kind(self.path)], "atoms", "scale")
+        known = (*MEANING[kind(self.path)], "white", "atoms", "scale")
         missing: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in notes.items()
@@ -173,9 +191,28 @@ class Reading:
         return replace(self, **missing)
 
 
-def unequal(stds: Any) -> bool:
-    """Whether coordinates have scales so different that one of them decides all distances."""
-    return bool(min(stds) > 0 and max(stds) > UNEQUAL * min(stds))
+def coordinates(data: Any) -> list[dict[str, Any]]:
+    """Return name, least and largest value, mean and standard deviation of each coordinate; atoms count by mass."""
+    X = data.measures
+    mass = X.weights / X.weights.max()
+    found = []
+    for name, column in zip(data.columns or [f"x{i}" for i in range(X.dim)], X.points.T, strict=True):
+        x = np.ascontiguousarray(column)
+        least, largest = x.min(), x.max()
+        mean, std = largest, 0.0
+        if least < largest:  # a rounded mean of equal numbers differs from them
+            size = max(-least, largest)  # squares of others may vanish or overflow
+            mean = np.average(x / size, weights=mass)
+            std = size * np.sqrt(np.average((x / size - mean) ** 2, weights=mass))
+            mean *= size
+        found.append({"name": name, "least": least, "mean": mean, "largest": largest, "std": std})
+    return found
+
+
+def unequal(found: list[dict[str, Any]]) -> bool:
+    """Whether coordinates that vary have scales so different that one of them decides all distances."""
+    stds = [row["std"] for row in found if row["std"]]
+    return bool(stds and max(stds) > UNEQUAL * min(stds))
 
 
 def units_of(data: Any, units: str | None) -> Any:

@@ -93,9 +93,9 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
     """
     found = reading.read()
     reading.say_hints(found)
-    X, scaler = found.measures, reading.scaler(found.measures)
+    X, scaler = found.measures, reading.scaler(found)
     stop_if_dry()
-    scaled = X if scaler is None else scaler.fit_transform(X)
+    scaled = X if scaler is None else scaler.transform(X)
     grouped = reading.label is not None or reading.labels is not None
     groups = np.unique(found.labels) if grouped else None
     parts = [scaled] if groups is None else [scaled[found.labels == name] for name in groups]

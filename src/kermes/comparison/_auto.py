@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
@@ -231,20 +232,23 @@ def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
         raise InvalidParameterError(
             f"`covariates` must be a data frame with a row for each measure; got {type(covariates).__name__}."
         )
-    table = {str(name): np.asarray(covariates[name]) for name in covariates.columns}
-    if not table or MEASURES in table or any(len(values) != n for values in table.values()):
+    names = [str(name) for name in covariates.columns]
+    if not names or MEASURES in names or len(set(names)) < len(names) or len(covariates) != n:
         raise InvalidParameterError(
-            f"`covariates` must have one column or more, none of them called {MEASURES!r}, and a row for each of the "
-            f"{n} measures; it has the shape {covariates.shape}."
+            f"`covariates` must have one column or more, of different names, none of them {MEASURES!r}, and a row for "
+            f"each of the {n} measures; it has the shape {covariates.shape}."
         )
-    for name, values in table.items():
+    table: dict[str, AnyArray] = {}
+    for name, native in zip(names, covariates.columns, strict=True):
+        column = nw.from_native(covariates[native], series_only=True)
+        values = np.asarray(column.to_numpy())
         numbers = values.dtype.kind in "iuf"
-        table[name] = values.astype(np.float64 if numbers else str)
-        gaps = np.flatnonzero(~np.isfinite(table[name]) if numbers else [v is None or v != v for v in values])
+        gaps = np.flatnonzero(~np.isfinite(values) if numbers else column.is_null().to_numpy())
         if len(gaps):
             raise InvalidParameterError(
                 f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
             )
+        table[name] = values.astype(np.float64 if numbers else str)
     return table
 
 

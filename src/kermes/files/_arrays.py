@@ -17,7 +17,7 @@ from ..datasets import read_idx
 from ..exceptions import InvalidFileError
 from ..measures import Measures
 from ._data import IDX, Data
-from ._text import ZEROS
+from ._text import are_names
 
 IMAGES = ("images", "X", "x", "data")
 LABELS = ("labels", "label", "y", "target")
@@ -62,7 +62,7 @@ def read_labels(path: Path) -> AnyArray:
     while lines and not lines[-1].strip():
         lines.pop()
     words = np.array([line.strip() for line in lines])
-    if any(ZEROS.fullmatch(word.encode()) for word in words.tolist()):
+    if are_names([word.encode() for word in words.tolist()]):
         return words
     for kind in (np.int64, np.float64):
         try:

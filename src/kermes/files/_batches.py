@@ -39,7 +39,8 @@ def batches(
     path : path
         A long table, a row for each point. The rows of a measure stand together, as in a file that was sorted by it.
     by, columns, weights, label, metadata, separator, decimal, encoding
-        As in :func:`read`. Names of measures in CSV files stay strings.
+        As in :func:`read`. Names of measures in CSV files stay strings; labels and metadata are numbers where those of
+        the first rows are, also those that start with zeros, and are rounded beyond 64 bits. Parquet keeps them.
     rows : int
         Rows of a batch, about: it ends with the last measure that is complete, and has one measure at least.
 

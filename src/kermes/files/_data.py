@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._atomic import whole
-from .._checks import nearest, positive
+from .._checks import nearest, positive, real
 from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
-from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
+from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
 from ..measures._frame import Wanted, without_value
 from ..measures._packed import Packed
@@ -66,6 +67,9 @@ class Data:
     metadata : dict of str to ndarray of shape (n,)
         What else is known of each measure (age, batch, outcome): labels, groups or covariates, by the names of the
         columns. Numbers that are missing are nan, strings ''.
+    white : float or None
+        Images that were inverted: the grey value without mass, which ``read(other, invert=white)`` takes for other
+        images too.
     """
 
     measures: Measures
@@ -74,6 +78,7 @@ class Data:
     columns: tuple[str, ...] = ()
     kind: str = "measures"
     metadata: dict[str, AnyArray] = field(default_factory=dict)
+    white: float | None = None
 
     @classmethod
     def of_columns(
@@ -110,7 +115,7 @@ def read(
     threshold: float | None = None,
     binary: bool = False,
     spacing: str | float = "pixel",
-    invert: bool = False,
+    invert: bool | float = False,
 ) -> Data:
     """Read measures, and labels if there are any, from a file or a folder.
 
@@ -142,7 +147,9 @@ def read(
         Tables, cells: columns of which the value of each measure is kept in ``Data.metadata``.
     samples : path, optional
         A table with one row per measure, whose first column (or ``by``) has the names of the measures; ``label`` and
-        ``metadata`` are then columns of that table. Measures that it does not name are left out.
+        ``metadata`` are then columns of that table. Measures that it does not name are left out. Whole numbers that it
+        writes in another way (1 for 01) are taken for the same where no other name is that number; a warning names
+        both.
     drop_missing : bool
         Tables: drop rows without a coordinate or weight, which are refused otherwise.
     use : str, optional
@@ -157,8 +164,9 @@ def read(
         encoding other than UTF-8.
     threshold, binary, spacing
         Images: as in ``Measures.from_images``.
-    invert : bool
-        Images: take the largest value less the grey value as mass, for dark ink on bright ground.
+    invert : bool or float
+        Images: take white less the grey value as mass, for dark ink on bright ground. White is this number, or the
+        largest value of the file; it is kept in ``Data.white``. What is brighter has no mass, with a warning.
 
     Returns
     -------
@@ -240,17 +248,39 @@ def _read(source: Path, known: str, given: dict[str, Any]) -> Data:
     if known == "wells":
         return _fcs.read(source, given["columns"], given["compensate"])
 
+    white: float | None = None
+
     def as_measures(images: AnyArray) -> Measures:
+        nonlocal white
         if not images.size:
             raise InvalidMeasureError(f"images of shape {images.shape} have no pixel; every measure needs one.")
-        images = images.max() - images if given["invert"] else images
+        if given["invert"] is not False and images.dtype.kind in "biuf":  # others are refused below
+            images, white = _inverted(images, given["invert"], source)
         return Measures.from_images(images, given["threshold"], given["binary"], given["spacing"] or "pixel")
 
     if source.is_dir():
-        return _arrays.read_folder(source, as_measures)
-    if _ending(source) == ".npz":
-        return _arrays.read_npz(source, label, as_measures)
-    return Data(as_measures(_arrays.read_array(source)), kind="images")
+        data = _arrays.read_folder(source, as_measures)
+    elif _ending(source) == ".npz":
+        data = _arrays.read_npz(source, label, as_measures)
+    else:
+        data = Data(as_measures(_arrays.read_array(source)), kind="images")
+    return replace(data, white=white)
+
+
+def _inverted(images: AnyArray, invert: bool | float, source: Path) -> tuple[AnyArray, float]:
+    """Return white less the grey values, and white: a number, or the largest of the values that are numbers."""
+    largest = float(np.fmax.reduce(images, axis=None))
+    white = largest if isinstance(invert, bool) else real(invert, "invert")
+    if largest > white:
+        brighter = np.count_nonzero(images > white)
+        warnings.warn(
+            f"{source.name}: {brighter} of {images.size} pixels are brighter than white, which is {white:g}, up to "
+            f"{largest:g}; they have no mass. Are the grey values those of another camera or file format?",
+            KermesWarning,
+            stacklevel=2,
+        )
+        images = np.minimum(images, white)
+    return np.subtract(white, images, dtype=np.float64), white
 
 
 def kind(path: str | os.PathLike[str]) -> str:

@@ -58,7 +58,10 @@ def read(path: Path, wanted: Wanted, use: str) -> Data:
         if use not in obsm:
             coordinates = _strings(file["var"][file["var"].attrs["_index"]]).tolist()
         if genes is not None:
-            index = gene_index(genes, coordinates, use in obsm)
+            try:
+                index = gene_index(genes, coordinates, use in obsm)
+            except InvalidMeasureError as error:
+                raise InvalidMeasureError(f"{path.name}: {error}") from None
             coordinates = [coordinates[i] for i in index]
         packed = pack_cells(matrix, index, codes, keys, mass)
     return Data.of_columns(packed, wanted, constants, coordinates, "cells")

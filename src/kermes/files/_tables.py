@@ -208,9 +208,17 @@ def joined(data: Data, path: Path, wanted: Wanted) -> Data:
             raise InvalidMeasureError(f"{path.name}: {error}") from None
     row_of = _rows(_values(table, name), path, name)
     keys = [str(key) for key in data.keys]
-    plain, plainer = [_plain(key) for key in keys], {_plain(key): row for key, row in row_of.items()}
+    plain, plainer = [_plain(key) for key in keys], {_plain(key): key for key in row_of}
     if len(set(plain)) == len(keys) and len(plainer) == len(row_of):  # 1 is 01 where nothing else is called so
-        keys, row_of = plain, plainer
+        other = {key: plainer[word] for key, word in zip(keys, plain, strict=True) if plainer.get(word, key) != key}
+        if other:
+            pairs = _first_of([f"{theirs} for {key}" for key, theirs in other.items()])
+            message = (
+                f"{path.name} writes names of measures in another way, {pairs} ({len(other)} in all): taken for the "
+                "same. Write them alike, or rename those that are others."
+            )
+            warnings.warn(message, KermesWarning, stacklevel=2)
+        row_of |= {key: row_of[theirs] for key, theirs in other.items()}
     kept = [i for i, key in enumerate(keys) if key in row_of]
     if not kept:
         raise InvalidFileError(

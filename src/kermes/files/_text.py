@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -24,8 +24,8 @@ COLUMNS = 100_000
 STDIN = Path("-")
 #: Bytes that are parsed at a time: pieces of Arrow's own megabyte cost as much again afterwards.
 PIECE = 1 << 22
-#: A whole number that starts with a zero, as no number does: a name.
-ZEROS = re.compile(rb"\s*[+-]?0\d+\s*")
+#: A whole number, also one that starts with a zero, as no number does: a name.
+WHOLE, ZEROS = re.compile(rb"\s*[+-]?\d+\s*"), re.compile(rb"\s*[+-]?0\d+\s*")
 #: Length that the first line may have.
 LINE = 1 << 27
 
@@ -62,7 +62,7 @@ def source(
 
     The column ``by``, or else the first one, names measures and is read as strings: 01 and 1 are two names. None: no
     column does.
-    Columns of ``labels`` are read as strings where one of them is a whole number that starts with a zero.
+    Columns of ``labels`` are read as strings where :func:`are_names` says so.
     """
     dialect.check()
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
@@ -85,6 +85,21 @@ def source(
             )
         return InMemory(table)
     raise missing("pyarrow", "io", "Reading tables")
+
+
+def are_names(words: Collection[bytes]) -> bool:
+    """Whether whole numbers among the words are names.
+
+    One of them starts with a zero or does not fit into 64 bits, or two of them would be one number beside decimals or
+    gaps, which make all of them numbers of 53 bits.
+    """
+    whole = [word.strip() for word in words if WHOLE.fullmatch(word)]
+    if any(ZEROS.fullmatch(word) or len(word) > 20 for word in whole):  # a sign and 19 digits
+        return True
+    numbers = set(map(int, whole))
+    if any(not -(2**63) <= number < 2**63 for number in numbers):
+        return True
+    return len(whole) < len(words) and len(set(map(float, numbers))) < len(numbers)
 
 
 def refuse_twice(names: Sequence[str], path: Path) -> None:
@@ -144,13 +159,13 @@ def _names(column: Any) -> Any:
 
 
 def _labels(column: Any, dialect: Dialect) -> Any:
-    """Return coded bytes as Arrow reads them from text; as names where a whole number among them starts with a zero."""
+    """Return coded bytes as Arrow reads them from text, or as names."""
     import pyarrow as pa
     from pyarrow.csv import ConvertOptions, ReadOptions, read_csv
 
     column = column.unify_dictionaries()
     words = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    if not words or any(ZEROS.fullmatch(word) or b"\n" in word or b"\r" in word for word in words):
+    if not words or are_names(words) or any(b"\n" in word or b"\r" in word for word in words):
         return _names(column)
     table = read_csv(
         BytesIO(b"".join(b'"' + word.replace(b'"', b'""') + b'"\n' for word in words)),
@@ -176,7 +191,7 @@ def _by_pandas(wanted: Request) -> Any:
             dtype=dict.fromkeys(strings, str),
         )
 
-    return _read_again(read, wanted)
+    return _read_typed(read, wanted)
 
 
 def _by_polars(wanted: Request) -> Any:
@@ -198,19 +213,16 @@ def _by_polars(wanted: Request) -> Any:
             schema_overrides=dict.fromkeys(strings, pl.String),
         )
 
-    return _read_again(read, wanted)
+    return _read_typed(read, wanted)
 
 
-def _read_again(read: Callable[[list[str] | None, Sequence[str]], Any], wanted: Request) -> Any:
-    """Return the table, read once more with labels as strings where a whole number among them starts with a zero."""
-    names = [] if wanted.by is None else [wanted.by]
-    table = read(wanted.columns, names)
-    whole = [name for name in wanted.labels if nw.from_native(table, eager_only=True)[name].dtype.is_integer()]
-    if whole:
-        words = nw.from_native(read(whole, whole), eager_only=True)
-        zeros = [name for name in whole if any(ZEROS.fullmatch(str(w).encode()) for w in set(words[name].to_list()))]
-        table = read(wanted.columns, [*names, *zeros]) if zeros else table
-    return table
+def _read_typed(read: Callable[[list[str] | None, Sequence[str]], Any], wanted: Request) -> Any:
+    """Return the table, whose labels are read as strings first: are they names?"""
+    strings = [] if wanted.by is None else [wanted.by]
+    if wanted.labels:
+        words = nw.from_native(read(wanted.labels, wanted.labels), eager_only=True)
+        strings += [name for name in wanted.labels if are_names({str(word).encode() for word in words[name].to_list()})]
+    return read(wanted.columns, strings)
 
 
 def _content(path: Path, stdin: bytes | None) -> Any:

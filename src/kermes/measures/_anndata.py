@@ -61,6 +61,11 @@ def gene_index(genes: Sequence[str], known: Sequence[str], of_cells: bool) -> In
             raise InvalidMeasureError(
                 f"there is no gene {name!r} among the {len(known)} variables.{guess(name, known)}"
             )
+        if (first := known.index(name)) < place[name]:
+            raise InvalidMeasureError(
+                f"two variables have the name {name!r}, numbers {first} and {place[name]} (counting from 0); rename "
+                "one of them, or all with adata.var_names_make_unique()."
+            )
     return np.array([place[name] for name in names], dtype=np.int64)
 
 

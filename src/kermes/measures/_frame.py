@@ -267,6 +267,12 @@ def _blocks(
 
 def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
     """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
+    mixed = column.dtype == nw.Object and any(isinstance(v, (dict, list, set, np.ndarray)) for v in column.to_list())
+    if mixed or column.dtype in (nw.Struct, nw.List, nw.Array):
+        raise InvalidMeasureError(
+            f"the column {column.name!r} holds {'lists or tables' if mixed else column.dtype}; what names or describes "
+            "measures must be one value in each row. Take a part of it, or make strings of it."
+        )
     if column.implementation.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
         encoded = column.to_native().combine_chunks()
         encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
