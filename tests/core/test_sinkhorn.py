@@ -189,7 +189,7 @@ def test_a_stage_makes_as_many_iterations_as_it_is_given(monkeypatch):
         return status
 
     monkeypatch.setattr(stabilised, "run_stage", counting)
-    problem = np.random.default_rng(171)  # wide weights: scalings leave their range, and are absorbed 20 times
+    problem = np.random.default_rng(208)  # wide weights: scalings leave their range, and are absorbed 12 times
     n, m = problem.integers(2, 5, 2)
     a, b = (10.0 ** -problem.integers(0, 60, k) for k in (n, m))
     C = 10.0 ** problem.integers(1, 5) * problem.random((n, m))
