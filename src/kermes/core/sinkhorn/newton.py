@@ -24,17 +24,19 @@ from ..cholesky import factor, forward, pad
 from ..exp import exp
 from ..jit import strict_core, tile_core
 from ..points import padded
+from .block import spread
 
 STEPS = 30  # most steps at one epsilon
-SHORTEST, LONGEST = 1e-4, 64.0  # steps shorter than this part of Newton's are given up, longer ones not tried
+SHORTEST, LONGEST = 1e-4, 64.0  # steps below this part of the first one are given up; none beyond that of Newton's
 LEAST_DERIVATIVE = -0.5  # along a step at its end, in parts of that at its beginning, from which it is accepted
+MOVE = 10.0  # that a step may change potentials by relative to each other at first, in units of eps
 LEFT = 0.3  # of the derivative at the end of a step, from which twice that step is tried: excess falls by e in one
 DAMPING = 1e-2  # part of the error, times b, that is added to the Hessian at first
 LESS, MORE, MOST = 0.03, 100.0, 1e5  # factors of it after a whole step and after none, and where it is given up
 CUT = 1e-10  # part of its row below which an entry of the plan is left out of the Hessian
 #: Entries exp(-REACH) below the largest of their row are not listed; none of them exceeds exp(-REACH + DRIFT) of it
 #: before potentials have changed by DRIFT eps relative to each other, when a new list is made.
-REACH, DRIFT = 90.0, 45.0
+REACH, DRIFT = 60.0, 25.0
 
 
 class Entries(NamedTuple):
@@ -111,7 +113,7 @@ def evaluate(C, entries, a, f, g, eps, sums):
 
 
 @tile_core
-def fill_hessian(entries, a, b, sums, damping, H):
+def fill_hessian(entries, a, b, sums, damping, large, H):
     """Lower triangle of diag(c + damping b) - P' diag(1 / a) P."""
     starts, columns, _, plan, _ = entries
     for j in range(b.size):
@@ -119,12 +121,15 @@ def fill_hessian(entries, a, b, sums, damping, H):
             H[j, k] = 0.0
         H[j, j] = sums[j] * (1.0 + 1e-13) + damping * b[j]
     for i in range(a.size):
-        least, inverse = CUT * a[i], 1.0 / a[i]
-        for s in range(starts[i], starts[i + 1]):
-            if plan[s] > least:
-                scaled, target = plan[s] * inverse, H[columns[s]]
-                for t in range(starts[i], s + 1):
-                    target[columns[t]] -= scaled * plan[t]
+        least, inverse, count = CUT * a[i], 1.0 / a[i], 0
+        for k in range(starts[i], starts[i + 1]):
+            if plan[k] > least:
+                large[count] = k
+                count += 1
+        for s in range(count):
+            scaled, target = plan[large[s]] * inverse, H[columns[large[s]]]
+            for t in range(s + 1):
+                target[columns[large[t]]] -= scaled * plan[large[t]]
 
 
 @tile_core
@@ -152,52 +157,54 @@ def derivative_along(d, b, sums):
 def try_step(C, entries, a, b, f, g, z, step, eps, trial, sums):
     """(Derivative along z, error) of the plan at trial = g + step z, which is filled."""
     for j in range(b.size):
-        trial[j] = g[j] + step * z[j]
+        trial[j] = g[j] + step * z[j] if step > 0.0 else g[j]  # z may be anything then
     evaluate(C, entries, a, f, trial, eps, sums)
     return derivative_along(z, b, sums)
 
 
 @strict_core
 def newton(C, a, b, f, g, eps, tol):
-    """Improve f and g until the plan has the row sums a and column sums within tol of b; whether that succeeded."""
+    """Improve f and g until the plan has the row sums a and column sums within tol of b; whether that succeeded.
+
+    A step along z begins as Newton's, or where potentials have moved by MOVE; ``taken`` is the longest that is good.
+    """
     n, m = C.shape
     side = padded(m)
     columns, costs, plan = np.empty(n * m, np.int64), np.empty(n * m), np.empty(n * m)
-    entries = Entries(np.empty(n + 1, np.int64), columns, costs, plan, np.full(m, np.inf))
-    H, inverse, z = np.empty((side, side)), np.empty(side), np.empty(side)
-    sums, trial, damping = np.empty(m), np.empty(m), DAMPING
-    error = try_step(C, entries, a, b, f, g, g, 0.0, eps, trial, sums)[1]
-    for _ in range(STEPS):
+    entries = Entries(np.empty(n + 1, np.int64), columns, costs, plan, np.full(m, np.nan))
+    H, inverse, z, large = np.empty((side, side)), np.empty(side), np.zeros(side), np.empty(m, np.int64)
+    sums, trial, error, damping = np.empty(m), np.empty(m), np.inf, DAMPING
+    for k in range(STEPS + 1):  # first the plan of g as it is, then steps: one call of `try_step`, compiled once
+        first, step, taken = 0.0, 0.0, 0.0
+        if k > 0:
+            fill_hessian(entries, a, b, sums, damping * min(error, 1.0), large, H)
+            pad(H, m, side)
+            for j in range(side):
+                z[j] = eps * (b[j] - sums[j]) if j < m else 0.0
+            if abs(factor(H, inverse, 0, side)) < np.inf:
+                forward(H, inverse, 0, side, z)
+                backward(H, inverse, side, z)
+                first = derivative_along(z, b, sums)[0]
+                low, high = spread(z, m)
+                step = min(1.0, MOVE * eps / (high - low))
+        shortest, back = SHORTEST * step, not (first > 0.0 and step > 0.0)
+        while True:
+            derivative, error = try_step(C, entries, a, b, f, g, z, taken if back else step, eps, trial, sums)
+            if back:
+                break
+            if derivative >= LEAST_DERIVATIVE * first:
+                taken = step
+                if not (error > tol and derivative > LEFT * first and step < LONGEST):
+                    break
+                step *= 2.0
+            else:  # shorter, where a line through both derivatives is 0; or back to what was good
+                step *= max(0.1, min(0.5, first / (first - derivative)))
+                back = taken > 0.0 or not step > shortest
+        for j in range(m):
+            g[j] = trial[j]
         if not error > tol:
             return True
-        fill_hessian(entries, a, b, sums, damping * min(error, 1.0), H)
-        pad(H, m, side)
-        for j in range(side):
-            z[j] = eps * (b[j] - sums[j]) if j < m else 0.0
-        first, step, accepted = 0.0, 1.0, False
-        if abs(factor(H, inverse, 0, side)) < np.inf:
-            forward(H, inverse, 0, side, z)
-            backward(H, inverse, side, z)
-            first = derivative_along(z, b, sums)[0]
-        while first > 0.0 and step > SHORTEST:
-            derivative, error = try_step(C, entries, a, b, f, g, z, step, eps, trial, sums)
-            accepted = derivative >= LEAST_DERIVATIVE * first
-            if accepted:
-                break
-            step *= max(0.1, min(0.5, first / (first - derivative)))  # where a line through both is 0
-        while accepted and error > tol and derivative > LEFT * first and step < LONGEST:
-            derivative, error = try_step(C, entries, a, b, f, g, z, 2.0 * step, eps, trial, sums)
-            if not derivative >= LEAST_DERIVATIVE * first:  # too far
-                error = try_step(C, entries, a, b, f, g, z, step, eps, trial, sums)[1]
-                break
-            step *= 2.0
-        if accepted:
-            damping *= LESS if step >= 1.0 else 1.0
-            for j in range(m):
-                g[j] = trial[j]
-            continue
-        damping *= MORE
-        error = try_step(C, entries, a, b, f, g, z, 0.0, eps, trial, sums)[1]
+        damping *= 1.0 if k == 0 or 0.0 < taken < 1.0 else LESS if taken > 0.0 else MORE
         if damping > MOST:
             break
-    return not error > tol
+    return False
