@@ -63,6 +63,21 @@ def test_exp32_is_accurate_inside_a_reordering_loop():
     assert_array_equal(out[:2], 0.0)
 
 
+@tile_core
+def exp2_32_all(x, out):
+    for i in range(len(x)):
+        out[i] = exp_module.exp2_32(x[i])
+
+
+def test_exp2_32_is_accurate_inside_a_reordering_loop():
+    x = np.linspace(-125.5, 0, 20_001).astype(np.float32)
+    out = np.empty_like(x)
+    exp2_32_all(x, out)
+    assert_allclose(out, np.exp2(x.astype(float)), rtol=2e-7)
+    exp2_32_all(np.array([-126.0, -np.inf], dtype=np.float32), out)
+    assert_array_equal(out[:2], 0.0)
+
+
 def test_exp_clamps():
     x = np.array([-1e5, -np.inf, 1e5, np.inf])
     out = np.empty_like(x)

@@ -167,10 +167,10 @@ def test_small_epsilon_converges_by_newton(equal):
     if equal:  # the entropy of a plan is at most log(n m), so that its cost is within eps log(n m) of the least
         least = C[linear_sum_assignment(C)].mean()
         assert least - 1e-7 * C.max() <= (plan * C).sum() <= least + options.epsilon * np.log(3600) + 1e-7 * C.max()
-    g = np.zeros(60)
-    newton.newton(C, a, b, g, 0.05 * C.max(), 1e-10)  # from nothing, at a moderate epsilon
-    P = np.exp((g - C) / (0.05 * C.max()))
-    P *= (a / P.sum(axis=1))[:, None]
+    f, g = np.zeros((2, 60))
+    assert newton.newton(C, a, b, f, g, 0.05 * C.max(), 1e-10)  # from nothing, at a moderate epsilon
+    P = np.exp((f[:, None] + g - C) / (0.05 * C.max()))
+    assert_allclose(P.sum(axis=1), a, rtol=1e-12)
     assert np.abs(P.sum(axis=0) - b).sum() <= 1e-10
 
 
@@ -189,7 +189,7 @@ def test_a_stage_makes_as_many_iterations_as_it_is_given(monkeypatch):
         return status
 
     monkeypatch.setattr(stabilised, "run_stage", counting)
-    problem = np.random.default_rng(171)  # wide weights: scalings leave their range, and are absorbed 20 times
+    problem = np.random.default_rng(208)  # wide weights: scalings leave their range, and are absorbed 12 times
     n, m = problem.integers(2, 5, 2)
     a, b = (10.0 ** -problem.integers(0, 60, k) for k in (n, m))
     C = 10.0 ** problem.integers(1, 5) * problem.random((n, m))

@@ -29,8 +29,11 @@ from .structs import TRANSPORT, Gibbs
 
 RANGE = 100.0
 STABLE_CAP = 0.99  # largest relaxation
-STAGE_TOL, STAGE_ITER = 0.05, 100  # what the stages before the last one are given
-PATIENCE = 300  # iterations of the last stage after which Newton's method looks for the potentials
+STAGE_TOL, STAGE_ITER = 0.02, 100  # what the stages before the last one are given
+START = 0.01  # epsilon of the first stage, in units of the largest cost
+#: Iterations of the last stage before Newton's method looks for the potentials, at first (or COLUMNS of the columns: a
+#: step takes as long as a twelfth of them or so), and again if it did not find them.
+FEW, COLUMNS, PATIENCE = 12, 0.06, 300
 SIDE = 1024  # most columns of a pair for it: a step takes a sixth of their cube
 
 
@@ -131,16 +134,16 @@ def run_stage(pair, eps, tol, max_iter):
         block.rows.scaling[i] = 1.0
     for j in range(block.columns.size):
         block.columns.scaling[j] = 1.0
-    absorb(pair, eps)
-    it, status, error, mark, theta, cap = 1, UNCONVERGED, np.inf, np.inf, STRONG, STABLE_CAP
+    fill_kernel(block.gibbs.kernel, pair.cost, pair.f, pair.g, eps)
+    it, status, error, mark, theta, cap = 0, UNCONVERGED, np.inf, np.inf, STRONG, STABLE_CAP
     while it < max_iter:
         it += 1
-        exact = not error > 1.5 * tol
+        exact = it == 1 or not error > 1.5 * tol
         rows, columns = step(block, 0.0 if exact else theta)
         if exact and columns <= tol and in_range(block):
             status = OK
             break
-        relax_columns(block, theta)
+        relax_columns(block, 0.0 if it == 1 else theta)
         error = rows + columns
         if not in_range(block):
             absorb(pair, eps)
@@ -191,8 +194,8 @@ def restore(pair, C, f, g):
 def solve_stable(C, a, b, options):
     """(Pair, status) of the entropic problem with cost block C; its plan is diag(u) K diag(v), rows exact.
 
-    Starts from zero at epsilon = max(C) / 2 and divides it by 4 per stage, but for the last one only roughly solved.
-    Where the last stage crawls Newton's method finds the potentials, and the iteration has only to confirm them. It
+    Starts from zero at epsilon = START max(C) and divides it by 4 per stage, but for the last one only roughly solved.
+    Where the last stage is not soon done Newton's method finds the potentials, and the iteration confirms them. It
     cannot where groups of atoms exchange nothing: what their masses differ by, below the tolerance of the stages, has
     to cross at potentials that are far from those of balanced groups. Then all stages are solved closely, again by
     Newton's method: at large epsilon groups do exchange mass. Costs that are not finite: FAILED.
@@ -213,10 +216,10 @@ def solve_stable(C, a, b, options):
     for j in range(m):
         pair.logb[j] = math.log(b[j])
     eps, tol, max_iter = options.epsilon, options.tol, options.max_iter
-    stage = max(eps, 0.5 * top)
+    stage = max(eps, START * top)
     if not top < np.inf:
         return pair, FAILED
-    patience, close, f, g = PATIENCE if m <= SIDE else max_iter, False, np.zeros(n), np.zeros(m)
+    patience, close, f, g = max(FEW, int(COLUMNS * m)) if m <= SIDE else max_iter, False, np.zeros(n), np.zeros(m)
     while True:  # one call of `run_stage` and of `newton`: they are compiled once
         last = stage <= eps
         status = run_stage(pair, stage, tol if last else STAGE_TOL, min(patience if last else STAGE_ITER, max_iter))
@@ -227,9 +230,11 @@ def solve_stable(C, a, b, options):
         fold(columns.scaling, pair.g, stage)
         if last:
             reduce(pair, C, f, g)
-        solved = not (last or close) or newton(pair.cost, a, b, pair.g, stage, 0.5 * tol)
+        solved = not (last or close) or newton(pair.cost, a, b, pair.f, pair.g, stage, 0.5 * tol)
         if last and (solved or close):
             patience = max_iter
+        elif last and patience < PATIENCE:
+            patience = PATIENCE
         elif last:
             close, stage = True, max(2.0 * top, 4.0 * eps)
         stage = max(eps, 0.25 * stage)
