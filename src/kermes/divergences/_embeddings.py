@@ -29,6 +29,8 @@ MISSED = 2e-14
 LONG = 4096
 #: Atoms whose inner products are one matrix product.
 CHUNK = 1024
+#: Operations that are prepared at a time: some milliseconds, so that all threads are busy to the end.
+PART = 1e7
 
 
 class Prepared(NamedTuple):
@@ -157,8 +159,10 @@ class ByFeatures(Route):
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
         pivots, ground = np.array(self.features.pivots.T, order="C"), self.source.core
-        for rows in batches(8.0 * self.features.rank * X.sizes.astype(np.float64)):
-            core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
+        for_each(
+            lambda rows: core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors),
+            batches(8.0 * self.features.rank * X.sizes.astype(np.float64), PART),
+        )
         vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
         squares = np.einsum("ik,ik->i", vectors, vectors)
         short = X.sizes <= LONG
@@ -282,8 +286,7 @@ class ByProducts(_Embeddings):
         points = X.points - self.centre
         squares = np.einsum("ik,ik->i", points, points)
         side = Centred(points, squares, X.probabilities, np.array(X.offsets), np.empty(len(X)))
-        for i in range(len(X)):
-            self._cross(side, i, side, np.array([i]), side.norms[i : i + 1])
+        for_each(lambda i: self._cross(side, i, side, np.array([i]), side.norms[i : i + 1]), list(range(len(X))))
         return Prepared.rounded(side, side.norms)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
@@ -317,10 +320,10 @@ class ByProducts(_Embeddings):
 
 
 def _fill_norms(source: KernelSource, atoms: Any, rows: IndexArray, out: FloatArray) -> None:
-    """Fill out[i] = <mu_i, mu_i> for i in rows, so that an interrupt is heard between some of them."""
+    """Fill out[i] = <mu_i, mu_i> for i in rows."""
     if len(rows):
-        for part in batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2):
-            core.mmd.norms(source.core, atoms, rows[part], out)
+        parts = batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2, PART)
+        for_each(lambda part: core.mmd.norms(source.core, atoms, rows[part], out), parts)
 
 
 def point_pairs(X: Measures, Y: Measures) -> float:
