@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.core import mmd as mmd_core
+from kermes.core.mmd import gaussian_inners
+from kermes.core.points import Atoms
 from kermes.divergences._embeddings import ByAxes, ByFeatures, ByProducts, OnAtoms, OnSupport
 from kermes.divergences._features import KernelSource, pivoted_cholesky
 from kermes.divergences._support import common_support, fewest_points
@@ -195,10 +196,10 @@ def test_inner_products_of_gaussians_at_any_size(size):
     rng = np.random.default_rng(size)
     x, y, gamma = rng.normal(size=(3, size)), 1e8 + rng.normal(size=(3, 13)), 0.3
     y[:, :5] = x[:, :1] + 0.1
-    a, b, packed = rng.random(size), rng.random(13), np.empty((32, 4, 8))
-    K = [np.exp(-gamma * ((p[:, :, None] - x[:, None]) ** 2).sum(axis=0)) for p in (x, y)]
-    found = mmd_core.gaussian_inner(gamma, y, b, 0, 13, x, a, 0, size, False, packed)
-    assert_allclose(found, b @ K[1] @ a, rtol=1e-14)
-    assert_allclose(
-        mmd_core.gaussian_inner(gamma, x, a, 0, size, x, a, 0, size, True, packed), a @ K[0] @ a, rtol=1e-14
-    )
+    a, b, once = rng.random(size), rng.random(13), np.zeros(1, dtype=np.int64)
+    A, B = (Atoms(*side, np.array([0, len(side[1])]), once) for side in ((x, a), (y, b)))
+    for Z, w, same in ((A, a, True), (B, b, False)):
+        K = np.exp(-gamma * ((Z.coordinates[:, :, None] - x[:, None]) ** 2).sum(axis=0))
+        found = np.empty(1)
+        gaussian_inners(gamma, Z, once, A, once, same, found)
+        assert_allclose(found, w @ K @ a, rtol=1e-14)

@@ -14,9 +14,10 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
+from ..core.ground_codes import GAUSSIAN
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures, Support
-from ._base import Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
+from ._base import Atoms, Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
 from ._cores import core
 from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
@@ -133,12 +134,19 @@ def _products(factors: list[FloatArray], n: int) -> FloatArray:
     return found
 
 
+class Embedded(NamedTuple):
+    """Measures as weighted points, and the squared norms of their embeddings."""
+
+    atoms: Atoms
+    norms: FloatArray
+
+
 class LowRank(NamedTuple):
     """Embeddings (n, r) by features; the measures that these ``missed``, with atoms and norms for their pairs."""
 
     vectors: FloatArray
     missed: Any
-    whole: core.mmd.Embedded
+    whole: Embedded
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,14 +181,15 @@ class ByFeatures(Route):
             rest[i] = (X.probabilities[own] @ np.sqrt(np.maximum(self.features.rest(X.points[own]), 0.0))) ** 2
             norms[i] = squares[i] + rest[i]
         doubts = np.sqrt(np.maximum(rest, 0.0) + ROUNDING * norms)
-        return Prepared(LowRank(vectors, ~(rest <= MISSED), core.mmd.Embedded(atoms, norms)), doubts)
+        return Prepared(LowRank(vectors, ~(rest <= MISSED), Embedded(atoms, norms)), doubts)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the squared distances of the vectors; of what they missed, those of the atoms."""
         out = core.vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
         left, right = A.core.missed[rows], B.core.missed[cols]
         if left.any() or right.any():
-            core.mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
+            wanted = left[:, None] | right[None]
+            _fill_tile(self.source, A.core.whole, rows, B.core.whole, cols, triangle, wanted, out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -248,13 +257,13 @@ class OnAtoms(_Embeddings):
     def prepare(self, X: Measures) -> Prepared:
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         _fill_norms(self.source, atoms, np.arange(len(X)), norms)
-        whole = core.mmd.Embedded(atoms, norms)
+        whole = Embedded(atoms, norms)
         return Prepared.rounded(whole, norms) if self.estimates else Prepared(whole, None)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
-        out, left, right = empty_tile(rows, cols), np.ones(len(rows), dtype=bool), np.ones(len(cols), dtype=bool)
-        core.mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, left, right, out)
+        out = empty_tile(rows, cols)
+        _fill_tile(self.source, A.core, rows, B.core, cols, triangle, np.ones(out.shape, dtype=bool), out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -319,11 +328,37 @@ class ByProducts(_Embeddings):
         return (4.0 + 0.1 * X.dim) * point_pairs(X, Y)
 
 
-def _fill_norms(source: KernelSource, atoms: Any, rows: IndexArray, out: FloatArray) -> None:
+def _fill_inners(
+    source: KernelSource, A: Atoms, rows: IndexArray, B: Atoms, cols: IndexArray, same: bool, out: FloatArray
+) -> None:
+    """Fill out[p] = <mu, nu> for measure rows[p] of A and cols[p] of B: of a Gaussian by a core of its own."""
+    if source.core.code == GAUSSIAN:
+        core.mmd.gaussian_inners(source.core.params[0], A, rows, B, cols, same, out)
+    else:
+        core.mmd.inners(source.core, A, rows, B, cols, same, out)
+
+
+def _fill_norms(source: KernelSource, atoms: Atoms, rows: IndexArray, out: FloatArray) -> None:
     """Fill out[i] = <mu_i, mu_i> for i in rows."""
+
+    def fill(part: IndexArray) -> None:
+        found = np.empty(len(part))
+        _fill_inners(source, atoms, rows[part], atoms, rows[part], True, found)
+        out[rows[part]] = found
+
     if len(rows):
-        parts = batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2, PART)
-        for_each(lambda part: core.mmd.norms(source.core, atoms, rows[part], out), parts)
+        for_each(fill, batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2, PART))
+
+
+def _fill_tile(
+    source: KernelSource, A: Embedded, rows: IndexArray, B: Embedded, cols: IndexArray, triangle: bool,
+    wanted: AnyArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """Fill out[i, j] = <mu, mu> + <nu, nu> - 2 <mu, nu> where ``wanted``."""
+    i, j = np.nonzero(np.triu(wanted, 1) if triangle else wanted)
+    left, right, cross = rows[i], cols[j], np.empty(len(i))
+    _fill_inners(source, A.atoms, left, B.atoms, right, False, cross)
+    out[i, j] = A.norms[left] + B.norms[right] - 2.0 * cross
 
 
 def point_pairs(X: Measures, Y: Measures) -> float:
