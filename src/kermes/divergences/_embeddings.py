@@ -109,12 +109,10 @@ class ByAxes(Route):
             points, w = X.points[start:stop], weights[start:stop]
             values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
             missed = np.sqrt(sum(np.maximum(1.0 - np.einsum("ik,ik->i", value, value), 0.0) for value in values))
-            weighted, others = w[:, None] * values[0], _products(values[1:], len(w))
-            for i in rows:
-                part = slice(offsets[i] - start, offsets[i + 1] - start)
-                # sum_j w_j f_1(x_j) x f_2(x_j) x ...
-                np.matmul(weighted[part].T, others[part], out=vectors[i].reshape(weighted.shape[1], -1))
-                doubts[i] = np.sqrt((w[part] @ missed[part]) ** 2 + ROUNDING * (vectors[i] @ vectors[i]))
+            found = vectors[rows[0] : rows[-1] + 1]
+            _sum_products(w[:, None] * values[0], _products(values[1:], len(w)), offsets[rows] - start, found)
+            lost = np.add.reduceat(w * missed, offsets[rows] - start)
+            doubts[rows] = np.sqrt(lost**2 + ROUNDING * np.einsum("ik,ik->i", found, found))
 
         for_each(fill, batches(X.sizes.astype(np.float64), CHUNK))
         return Prepared(vectors, doubts)
@@ -124,6 +122,18 @@ class ByAxes(Route):
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(self.rank)
+
+
+def _sum_products(weighted: FloatArray, others: FloatArray, starts: IndexArray, out: FloatArray) -> None:
+    """Fill out[i] = sum_j weighted_j x others_j over the atoms j of measure i: in one call where all have as many."""
+    ends = np.append(starts[1:], len(weighted))
+    size = int(ends[0] - starts[0])
+    if (ends - starts == size).all():
+        left, right = (values.reshape(len(starts), size, -1) for values in (weighted, others))
+        np.matmul(left.transpose(0, 2, 1), right, out=out.reshape(len(starts), left.shape[2], -1))
+        return
+    for start, end, row in zip(starts, ends, out, strict=True):
+        np.matmul(weighted[start:end].T, others[start:end], out=row.reshape(weighted.shape[1], -1))
 
 
 def _products(factors: list[FloatArray], n: int) -> FloatArray:
@@ -162,16 +172,17 @@ class ByFeatures(Route):
     features: FeatureMap
 
     def prepare(self, X: Measures) -> Prepared:
-        from scipy.linalg import solve_triangular
-
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
         pivots, ground = np.array(self.features.pivots.T, order="C"), self.source.core
-        for_each(
-            lambda rows: core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors),
-            batches(8.0 * self.features.rank * X.sizes.astype(np.float64), PART),
-        )
-        vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
+
+        def fill(rows: IndexArray) -> None:
+            core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
+            values = np.array(vectors[rows].T, order="C")
+            core.cholesky.solve_lower(self.features.factor, values)
+            vectors[rows] = values.T
+
+        for_each(fill, batches(8.0 * self.features.rank * X.sizes.astype(np.float64), PART))
         squares = np.einsum("ik,ik->i", vectors, vectors)
         short = X.sizes <= LONG
         _fill_norms(self.source, atoms, np.flatnonzero(short), norms)

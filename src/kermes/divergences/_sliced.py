@@ -62,12 +62,16 @@ class _Uniform(_Projections):
 
     def prepare(self, X: Measures) -> core.sliced.Ranked:
         ranked: FloatArray = np.empty((len(X.points), len(self.directions)))
-        for rows, lines in blocks(X, len(self.directions)):
+
+        def fill(block: tuple[IndexArray, slice]) -> None:
+            rows, lines = block
             part = X[rows]
             projections = self.directions[lines] @ part.points.T  # slice by slice: sorting runs along memory
             for start, stop in pairwise(part.offsets):
                 projections[:, start:stop].sort(axis=1)
             ranked[X.offsets[rows[0]] : X.offsets[rows[-1] + 1], lines] = projections.T
+
+        for_each(fill, list(blocks(X, len(self.directions))))
         return core.sliced.Ranked(ranked, np.array(X.offsets))
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:

@@ -230,7 +230,7 @@ class Engine:
 
                 # Processes that want the pairs of a shared file wait: their cores are free.
                 cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
-                self._run_passes(divergence, A, B, missing.blocks, put, cores)
+                self._run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays)
             return *keeper.read(left, right), missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
@@ -297,13 +297,20 @@ class Engine:
             announce(found, type(divergence).__name__, time_limit, memory_limit)
 
     def _run_passes(
-        self, divergence: Divergence, A: Measures, B: Measures, blocks: list[Block], put: Put, cores: int
+        self,
+        divergence: Divergence,
+        A: Measures,
+        B: Measures,
+        blocks: list[Block],
+        put: Put,
+        cores: int,
+        with_error: bool,
     ) -> None:
         """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added."""
         self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
         routes = divergence.passes(A, B) if self._is_local else [divergence.route(A, B)]
-        workers = self.n_threads
-        job = Job.prepare(divergence, A, B, route=routes[0], workers=workers)
+        prepare = partial(Job.prepare, divergence, A, B, workers=self.n_threads, with_error=with_error)
+        job = prepare(route=routes[0])
         batches = [batch for block in blocks for batch in self._batches(job, block)]
         if len(routes) == 1:
             self._run(job, batches, put, cores)
@@ -317,7 +324,7 @@ class Engine:
         self._run(job, batches, add, cores)
         for route in routes[1:]:
             del job  # its arrays make room for those of the next pass
-            job = Job.prepare(divergence, A, B, route=route, workers=workers)
+            job = prepare(route=route)
             self._run(job, batches, add, cores)
         for batch in batches:
             put(batch.block, sums[id(batch.block)])
