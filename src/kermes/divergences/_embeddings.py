@@ -17,7 +17,18 @@ from ..core import ragged
 from ..core.ground_codes import GAUSSIAN
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures, Support
-from ._base import Atoms, Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
+from ._base import (
+    Atoms,
+    Route,
+    Tile,
+    batches,
+    empty_tile,
+    for_each,
+    pair_sums,
+    releasable,
+    release_rows,
+    underflow_of_squares,
+)
 from ._cores import core
 from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
@@ -101,7 +112,7 @@ class ByAxes(Route):
 
     def prepare(self, X: Measures) -> Prepared:
         """Return the mean features, some thousand atoms at a time."""
-        vectors, doubts = np.empty((len(X), self.rank)), np.empty(len(X))
+        vectors, doubts = releasable((len(X), self.rank)), np.empty(len(X))
         weights, offsets = X.probabilities, X.offsets
 
         def fill(rows: IndexArray) -> None:
@@ -116,6 +127,9 @@ class ByAxes(Route):
 
         for_each(fill, batches(X.sizes.astype(np.float64), CHUNK))
         return Prepared(vectors, doubts)
+
+    def release(self, A: Prepared, stop: int) -> None:
+        release_rows(A.core, stop)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         return _estimated(core.vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)
