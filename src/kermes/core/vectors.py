@@ -13,8 +13,8 @@ from .jit import strict_core, tile_core
 WIDE = 64
 #: Below this fraction of the norms a squared distance from a product is computed again by differences.
 CANCELLED = 1e-2
-#: Numbers of the rows that are copied at a time (4 MB).
-COPIED = 1 << 19
+#: Numbers of the rows that are copied at a time (8 MB).
+COPIED = 1 << 20
 
 
 def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArray, triangle: bool) -> FloatArray:
