@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import prod
@@ -246,6 +246,9 @@ def releasable(shape: tuple[int, ...]) -> FloatArray:
     if size < RELEASABLE or not hasattr(mmap, "MADV_DONTNEED"):
         return np.empty(shape)
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy asks for
+        with suppress(OSError):
+            pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, dtype=np.float64).reshape(shape)
 
 
