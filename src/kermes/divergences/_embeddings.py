@@ -118,7 +118,7 @@ class ByAxes(Route):
         def fill(rows: IndexArray) -> None:
             start, stop = offsets[rows[0]], offsets[rows[-1] + 1]
             points, w = X.points[start:stop], weights[start:stop]
-            values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
+            values = [np.ascontiguousarray(axis.unlocked(points[:, [k]])) for k, axis in enumerate(self.axes)]
             missed = np.sqrt(sum(np.maximum(1.0 - np.einsum("ik,ik->i", value, value), 0.0) for value in values))
             found = vectors[rows[0] : rows[-1] + 1]
             _sum_products(w[:, None] * values[0], _products(values[1:], len(w)), offsets[rows] - start, found)

@@ -106,6 +106,13 @@ class FeatureMap:
         return len(self.pivots)
 
     def __call__(self, points: FloatArray) -> FloatArray:
+        from scipy.linalg import solve_triangular
+
+        values = self.ground(self.pivots, points)
+        return np.asarray(solve_triangular(self.factor, values, lower=True, check_finite=False, overwrite_b=True).T)
+
+    def unlocked(self, points: FloatArray) -> FloatArray:
+        """Return the same without the interpreter lock, which SciPy keeps: for many parts in several threads."""
         values = self.ground(self.pivots, points)
         core.cholesky.solve_lower(self.factor, values)
         return values.T
