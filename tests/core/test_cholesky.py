@@ -1,11 +1,23 @@
 """Small Cholesky factors, against LAPACK."""
 
+import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from kermes.core import cholesky
+from kermes.core.jit import tile_core
 from kermes.core.points import padded
+
+
+@tile_core
+def factor(A, inverse, start, stop):
+    return cholesky.factor(A, inverse, start, stop)
+
+
+@tile_core
+def forward(A, inverse, start, stop, z):
+    return cholesky.forward(A, inverse, start, stop, z)
 
 
 def positive(n, seed=0):
@@ -19,12 +31,12 @@ def test_factor_and_forward(n, start):
     N, z = positive(n), np.random.default_rng(1).normal(size=n)
     L = np.linalg.cholesky(N)
     A, inverse, solved = np.tril(N), np.empty(n), z.copy()  # the upper triangle is not read
-    before = cholesky.factor(A, inverse, 0, start)
-    cholesky.forward(A, inverse, 0, start, solved)
-    assert_allclose(before + cholesky.factor(A, inverse, start, n), np.linalg.slogdet(N)[1], rtol=1e-12)
+    before = factor(A, inverse, 0, start)
+    forward(A, inverse, 0, start, solved)
+    assert_allclose(before + factor(A, inverse, start, n), np.linalg.slogdet(N)[1], rtol=1e-12)
     assert_allclose(np.tril(A, -1), np.tril(L, -1), atol=1e-12)
     assert_allclose(inverse, 1 / np.diagonal(L), rtol=1e-12)
-    added = cholesky.forward(A, inverse, start, n, solved)
+    added = forward(A, inverse, start, n, solved)
     assert_allclose(solved, np.linalg.solve(L, z), atol=1e-12)
     assert_allclose(added, (solved[start:] ** 2).sum(), rtol=1e-12)
 
@@ -38,12 +50,28 @@ def test_padding_changes_no_determinant(size):
     A[:size, :size] = positive(size)
     cholesky.pad(A, size, side)
     expected = np.linalg.slogdet(positive(size))[1]
-    assert_allclose(cholesky.factor(A, np.empty(side), 0, side), expected, rtol=1e-12, atol=1e-14)
+    assert_allclose(factor(A, np.empty(side), 0, side), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_indefinite_is_nan():
     A = np.eye(4)
     A[1, 0] = 2.0
-    assert np.isnan(cholesky.factor(A, np.empty(4), 0, 4))
+    assert np.isnan(factor(A, np.empty(4), 0, 4))
     A = -np.eye(4)
-    assert np.isnan(cholesky.factor(A, np.empty(4), 0, 4))
+    assert np.isnan(factor(A, np.empty(4), 0, 4))
+
+
+@pytest.mark.parametrize(("r", "n"), [(1, 1), (2, 3), (7, 64), (20, 130)])
+def test_solve_lower(r, n):
+    L, B = np.linalg.cholesky(positive(r)), np.random.default_rng(2).normal(size=(r, n))
+    X = B.copy()
+    cholesky.solve_lower(L, X)
+    assert_allclose(L @ X, B, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_parts_of_cores_refuse_calls_from_python():
+    A, inverse = positive(4), np.empty(4)
+    factor(A, inverse, 0, 4)
+    with pytest.raises(TypeError, match="called by other cores only"):
+        cholesky.factor(A, inverse, 0, 4)

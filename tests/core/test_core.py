@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes.core import exp as exp_module
 from kermes.core import jit, ragged
-from kermes.core.jit import tile_core
+from kermes.core.jit import strict_core, tile_core
+from kermes.core.lanes import load, store
 
 
 @tile_core
@@ -46,6 +47,21 @@ def test_exp_is_accurate_inside_a_reordering_loop():
     out = np.empty_like(x)
     exp_all(x, out)
     assert_allclose(out, np.exp(x), rtol=4e-16)
+
+
+@strict_core
+def exp2_all(x, out):
+    for i in range(x.shape[1]):
+        store(out, 0, i, exp_module.exp2_lanes(load(x, 0, i)))
+
+
+def test_powers_of_two_in_lanes():
+    x = np.concatenate([np.linspace(-1022, 0, 20_001), np.linspace(-1, 0, 2000), np.full(7, -1e-300)])
+    out = np.empty((1, len(x) // 8, 8))
+    exp2_all(x.reshape(out.shape), out)
+    assert_allclose(out.ravel(), np.exp2(x), rtol=4e-16)
+    exp2_all(np.array([[[-1023.0, -1074.0, -1e300, -np.inf] * 2]]), out)
+    assert not out[0, 0].any()
 
 
 @tile_core

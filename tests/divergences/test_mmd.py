@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Engine, Measures, divergences, ground, pairwise
+from kermes.core.mmd import gaussian_inners
+from kermes.core.points import Atoms
 from kermes.divergences._embeddings import ByAxes, ByFeatures, ByProducts, OnAtoms, OnSupport
 from kermes.divergences._features import KernelSource, pivoted_cholesky
 from kermes.divergences._support import common_support, fewest_points
@@ -186,3 +188,18 @@ def test_features_of_the_mean_are_sums_over_all_atoms():
     route = ByFeatures(KernelSource(kernel), pivoted_cholesky(kernel, X.points, 1e-14, 50))
     exact, _ = pairwise(X, divergence=divergences.MMD(kernel), squared=True, return_info=True)
     assert_allclose(answers(route, X).values, exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 11, 256, 261, 600])
+def test_inner_products_of_gaussians_at_any_size(size):
+    """Atoms go through in fours, in lanes and in chunks, and each pair of one measure counts once."""
+    rng = np.random.default_rng(size)
+    x, y, gamma = rng.normal(size=(3, size)), 1e8 + rng.normal(size=(3, 13)), 0.3
+    y[:, :5] = x[:, :1] + 0.1
+    a, b, once = rng.random(size), rng.random(13), np.zeros(1, dtype=np.int64)
+    A, B = (Atoms(*side, np.array([0, len(side[1])]), once) for side in ((x, a), (y, b)))
+    for Z, w, same in ((A, a, True), (B, b, False)):
+        K = np.exp(-gamma * ((Z.coordinates[:, :, None] - x[:, None]) ** 2).sum(axis=0))
+        found = np.empty(1)
+        gaussian_inners(gamma, Z, once, A, once, same, found)
+        assert_allclose(found, w @ K @ a, rtol=1e-14)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import strict_core
+from .jit import inline_core, strict_core
+from .lanes import times_power, where_greater
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**20 (Cody and Waite).
@@ -20,6 +21,8 @@ ROUND = 6755399441055744.0
 # Below LOWEST (LOWEST32 in float32) the exponential is subnormal, and taken as 0.
 LOWEST, HIGHEST = -708.0, 709.0
 LOWEST32 = -87.0
+# The same with the offset of the exponent bits, and the power of two at which these are 0.
+ROUND2, LOWEST2 = ROUND + 1023.0, -1023.0
 
 f4 = np.float32
 
@@ -47,6 +50,29 @@ def exp(x):
     # 2**k: put k + 1023 into the exponent bits.
     bits = np.float64(shifted).view(np.int64)
     return 0.0 if x < LOWEST else p * np.int64((bits + 1023) << 52).view(np.float64)
+
+
+@inline_core
+def exp2_lanes(x):
+    """Return 2**x for lanes of numbers up to 0, relative error 3e-16; 0 below -1022.5. For callers that are strict.
+
+    1 + r q(r), where q interpolates (2^r - 1) / r at the eleven nodes of Chebyshev: relative error 2e-17.
+    """
+    y = where_greater(x, LOWEST2, x, LOWEST2)
+    shifted = y + ROUND2
+    r = y - (shifted - ROUND2)  # exact, |r| <= 1 / 2
+    p = r * 4.4549605981865186e-10 + 7.072585949269223e-09
+    p = p * r + 1.0178062445845774e-07
+    p = p * r + 1.321544258792169e-06
+    p = p * r + 1.525273382983612e-05
+    p = p * r + 0.0001540353044173605
+    p = p * r + 0.0013333558146416936
+    p = p * r + 0.009618129107606888
+    p = p * r + 0.0555041086648216
+    p = p * r + 0.24022650695910097
+    p = p * r + 0.6931471805599453
+    p = p * r + 1.0
+    return times_power(p, shifted)
 
 
 @strict_core

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from .cholesky import factor, forward, pad
-from .jit import tile_core
+from .jit import inline_core, inner_core, tile_core
 from .points import longest, padded, values_row
 
 #: The factor of s = sqrt(w / ridge) in the mean of two measures, whose weights are halved.
@@ -71,7 +71,7 @@ class Conditioned(NamedTuple):
     square: float
 
 
-@tile_core
+@inline_core
 def workspace(dim, side):
     """Return the buffers for pairs of up to ``side`` atoms."""
     return Work(
@@ -80,7 +80,7 @@ def workspace(dim, side):
     )  # fmt: skip
 
 
-@tile_core
+@inner_core
 def place_atoms(A, row, scale, corner, work):
     """Copy the atoms of a measure to the places from ``corner`` on, s times ``scale``; returns where they end.
 
@@ -103,7 +103,7 @@ def place_atoms(A, row, scale, corner, work):
     return stop
 
 
-@tile_core
+@inner_core
 def fill_rows(ground, start, stop, end, work):
     """Fill the lower triangle of I + T in the rows ``start`` to ``stop`` and the columns before ``end``."""
     x, ids, scales, L, _, _ = work
@@ -117,13 +117,13 @@ def fill_rows(ground, start, stop, end, work):
             row[a] += 1.0
 
 
-@tile_core
+@inline_core
 def extend(start, stop, work):
     """Factorise the rows ``start`` to ``stop`` of I + T; returns what they add to log det."""
     return checked(factor(work.L, work.inverse, start, stop), work.inverse, start, stop)
 
 
-@tile_core
+@inline_core
 def checked(log_det, inverse, start, stop):
     """Return log_det, or nan if rounding has won: T is positive semidefinite, so that all pivots are at least 1."""
     for a in range(start, stop):
@@ -132,7 +132,7 @@ def checked(log_det, inverse, start, stop):
     return log_det
 
 
-@tile_core
+@inline_core
 def extend_both(start, stop, work):
     """Extend the factor and z = L^-1 s; returns what the rows add to log det and to |z|^2."""
     log_det = extend(start, stop, work)
@@ -146,20 +146,21 @@ def prepare(ground, A, rows):
     """Fill ``values`` and ``halves`` of the measures ``rows``, and their factors if they are kept."""
     work = workspace(A.coordinates.shape[0], padded(longest(A.offsets, rows)))
     for i in rows:
-        end = place_atoms(A, i, 1.0, 0, work)
-        fill_rows(ground, 0, end, end, work)
-        log_det, square = extend_both(0, end, work)
-        A.values[i] = 0.5 * (log_det + np.log(A.ridge * square))
-        place_atoms(A, i, HALF, 0, work)
-        fill_rows(ground, 0, end, end, work)
-        if A.kept:
-            save_block(work, end, A, i)
-        A.halves[i, 0], A.halves[i, 1] = extend_both(0, end, work)
-        if A.kept:
-            save(work, end, A, i)
+        for half in range(2):  # each part is compiled once for both
+            end = place_atoms(A, i, HALF if half else 1.0, 0, work)
+            fill_rows(ground, 0, end, end, work)
+            if half and A.kept:
+                save_block(work, end, A, i)
+            log_det, square = extend_both(0, end, work)
+            if not half:
+                A.values[i] = 0.5 * (log_det + np.log(A.ridge * square))
+            else:
+                A.halves[i, 0], A.halves[i, 1] = log_det, square
+                if A.kept:
+                    save(work, end, A, i)
 
 
-@tile_core
+@inline_core
 def save_block(work, side, A, row):
     """Store I + T / 2 of a measure."""
     corner = A.places[row, 1]
@@ -168,7 +169,7 @@ def save_block(work, side, A, row):
             A.blocks[corner + a * side + b] = work.L[a, b]
 
 
-@tile_core
+@inline_core
 def save(work, side, A, row):
     """Store the factor and z of a measure; beside the lower triangle, the blocks on the diagonal."""
     first, corner = A.places[row, 0], A.places[row, 1]
@@ -180,7 +181,7 @@ def save(work, side, A, row):
         A.factors[corner + a * side + a] = 1.0 / work.inverse[a]
 
 
-@tile_core
+@inline_core
 def restore(work, side, A, row):
     """Read what ``save`` stored into the leading block of the factor."""
     first, corner = A.places[row, 0], A.places[row, 1]
@@ -191,7 +192,7 @@ def restore(work, side, A, row):
             work.L[a, b] = A.factors[corner + a * side + b]
 
 
-@tile_core
+@inline_core
 def start_row(ground, A, row, work):
     """Put the atoms, the factor and z of the first measure of a pair in place; returns where the second one starts."""
     corner = place_atoms(A, row, HALF, 0, work)
@@ -203,19 +204,17 @@ def start_row(ground, A, row, work):
     return corner
 
 
-@tile_core
+@inline_core
 def place_second(ground, B, col, corner, work):
     """Put the atoms of the second measure of a pair in place, and their rows of I + T; returns where they end."""
     end = place_atoms(B, col, HALF, corner, work)
-    if not B.kept:
-        fill_rows(ground, corner, end, end, work)
-        return end
-    fill_rows(ground, corner, end, corner, work)
-    side, first = end - corner, B.places[col, 1]
-    for a in range(side):
-        source, target = B.blocks[first + a * side : first + (a + 1) * side], work.L[corner + a]
-        for b in range(a + 1):
-            target[corner + b] = source[b]
+    fill_rows(ground, corner, end, corner if B.kept else end, work)
+    if B.kept:
+        side, first = end - corner, B.places[col, 1]
+        for a in range(side):
+            source, target = B.blocks[first + a * side : first + (a + 1) * side], work.L[corner + a]
+            for b in range(a + 1):
+                target[corner + b] = source[b]
     return end
 
 

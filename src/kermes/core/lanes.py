@@ -87,6 +87,15 @@ def _root(typing_context: Any, lanes: Any) -> Any:
     return _LANES(_LANES), write
 
 
+def _times_power(typing_context: Any, lanes: Any, shifted: Any) -> Any:
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integers = ir.VectorType(ir.IntType(64), LANES)
+        exponents = builder.shl(builder.bitcast(arguments[1], integers), ir.Constant(integers, [52] * LANES))
+        return builder.fmul(arguments[0], builder.bitcast(exponents, _VECTOR))
+
+    return _LANES(_LANES, _LANES), write
+
+
 def _where_greater(typing_context: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, b, x, y = _vectors(builder, arguments)
@@ -122,6 +131,10 @@ for _operation, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul
     _add_operator(getattr(operator, _operation), _instruction)
 
 
+def _scaled(lanes: Any, shifted: Any) -> Any:
+    return lanes * (shifted.view(np.int64) << 52).view(np.float64)
+
+
 def _put(array: Any, i: Any, k: Any, lanes: Any) -> None:
     array[i, k] = lanes
 
@@ -138,6 +151,8 @@ store = _chosen(_put, _store)
 splat = _chosen(lambda number: np.full(LANES, number), _splat)
 #: root(lanes) returns their square roots.
 root = _chosen(np.sqrt, _root)
+#: times_power(lanes, shifted) returns lanes * 2**k, where the low bits of ``shifted`` are k + 1023; 0 for k = -1023.
+times_power = _chosen(_scaled, _times_power)
 #: where_greater(a, b, x, y) returns x in the lanes where a > b, and y in the others.
 where_greater = _chosen(lambda a, b, x, y: np.where(a > b, x, y), _where_greater)
 #: any_greater(a, b) returns whether a > b in any lane.

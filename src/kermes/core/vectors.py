@@ -13,8 +13,8 @@ from .jit import strict_core, tile_core
 WIDE = 64
 #: Below this fraction of the norms a squared distance from a product is computed again by differences.
 CANCELLED = 1e-2
-#: Numbers of the rows that are copied at a time (16 MB).
-COPIED = 1 << 21
+#: Numbers of the rows that are copied at a time (8 MB).
+COPIED = 1 << 20
 
 
 def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArray, triangle: bool) -> FloatArray:
@@ -28,21 +28,27 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
         out = np.zeros((len(rows), len(cols)))
         power_tile(a, rows, b, cols, triangle, 2.0, out)
         return out
-    norms, out = np.zeros((2, len(rows), len(cols)))
+    x_squares, y_squares, out = np.zeros(len(rows)), np.zeros(len(cols)), np.zeros((len(rows), len(cols)))
     width = max(WIDE, COPIED // (len(rows) + len(cols)))
+    left, right = _index(rows), _index(cols)
     for start in range(0, a.shape[1], width):
-        y = b[cols, start : start + width]
-        centre = y.mean(axis=0)
-        y -= centre
-        x = a[rows, start : start + width]
-        x -= centre
-        norms += np.einsum("ik,ik->i", x, x)[:, None] + np.einsum("ik,ik->i", y, y)[None]
+        part = b[right, start : start + width]
+        centre = part.mean(axis=0)
+        x, y = a[left, start : start + width] - centre, part - centre
+        x_squares += np.einsum("ik,ik->i", x, x)
+        y_squares += np.einsum("ik,ik->i", y, y)
         out += x @ y.T
     out *= -2.0
-    out += norms
-    norms *= CANCELLED
-    refine(a, rows, b, cols, norms, out)
-    return np.asarray(out)
+    out += x_squares[:, None]
+    out += y_squares
+    refine(a, rows, b, cols, CANCELLED * x_squares, CANCELLED * y_squares, out)
+    return out
+
+
+def _index(rows: IndexArray) -> IndexArray | slice:
+    """Return an index of these rows, one that copies nothing if they follow each other."""
+    follow = len(rows) and (np.diff(rows) == 1).all()
+    return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
 
 
 def form_tile(A: Any, rows: IndexArray, B: Any, cols: IndexArray) -> FloatArray:
@@ -72,12 +78,12 @@ def refine_form(a, f, rows, b, g, cols, limit, out):
 
 
 @tile_core
-def refine(a, rows, b, cols, limit, out):
-    """Compute out[i, j] = |a[rows[i]] - b[cols[j]]|^2 again wherever it is below limit[i, j]."""
+def refine(a, rows, b, cols, limits, others, out):
+    """Compute out[i, j] = |a[rows[i]] - b[cols[j]]|^2 again wherever it is below limits[i] + others[j]."""
     for i in range(out.shape[0]):
         x = a[rows[i]]
         for j in range(out.shape[1]):
-            if out[i, j] < limit[i, j]:
+            if out[i, j] < limits[i] + others[j]:
                 y = b[cols[j]]
                 total = 0.0
                 for k in range(len(x)):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +24,8 @@ from ._cores import core
 #: Structs of the cores.
 Atoms: TypeAlias = "core.points.Atoms"
 CoreGround: TypeAlias = "core.points.CoreGround"
+#: Bytes from which prepared arrays are worth freeing row by row.
+RELEASABLE = 1 << 24
 #: The smallest normal number.
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -86,6 +90,9 @@ class Route:
         With ``triangle`` only the entries above the diagonal are read.
         """
         raise TypeError(f"{type(self).__name__} must define prepare(X) and tile(A, B, rows, cols, triangle), or route.")
+
+    def release(self, A: Any, stop: int) -> None:
+        """Free what is prepared for the measures before ``stop``, which no later tile reads; by default nothing."""
 
     def work(self, X: Measures, Y: Measures) -> float:
         """Return the estimated cost of one pair in elementary operations; it sizes the tiles."""
@@ -231,6 +238,29 @@ def pooled_points(X: Measures, Y: Measures) -> FloatArray:
 def pair_sums(a: FloatArray, b: FloatArray, rows: IndexArray, cols: IndexArray) -> FloatArray:
     """Return a[i] + b[j] for i in rows and j in cols."""
     return np.asarray(a[rows][:, None] + b[cols][None])
+
+
+def releasable(shape: tuple[int, ...]) -> FloatArray:
+    """Return an array whose first rows :func:`release_rows` can free, where the system allows it."""
+    size = 8 * prod(shape)
+    if size < RELEASABLE or not hasattr(mmap, "MADV_DONTNEED"):
+        return np.empty(shape)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy asks for
+        with suppress(OSError):
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, dtype=np.float64).reshape(shape)
+
+
+def release_rows(array: FloatArray, stop: int) -> None:
+    """Free the memory of the rows before ``stop`` of an array of :func:`releasable`: they must not be read again."""
+    pages: Any = array
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
+    pages = pages.obj if isinstance(pages, memoryview) else pages
+    length = stop * array.strides[0] // mmap.PAGESIZE * mmap.PAGESIZE
+    if isinstance(pages, mmap.mmap) and length:
+        pages.madvise(mmap.MADV_DONTNEED, 0, length)
 
 
 def empty_tile(rows: IndexArray, cols: IndexArray) -> FloatArray:

@@ -14,9 +14,21 @@ import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
+from ..core.ground_codes import GAUSSIAN
 from ..ground import Gaussian, Laplacian, PointKernel
 from ..measures import Measures, Support
-from ._base import Route, Tile, batches, empty_tile, for_each, pair_sums, underflow_of_squares
+from ._base import (
+    Atoms,
+    Route,
+    Tile,
+    batches,
+    empty_tile,
+    for_each,
+    pair_sums,
+    releasable,
+    release_rows,
+    underflow_of_squares,
+)
 from ._cores import core
 from ._features import FeatureMap, Features, KernelSource
 from ._support import CommonSupport, dense_rows
@@ -29,6 +41,8 @@ MISSED = 2e-14
 LONG = 4096
 #: Atoms whose inner products are one matrix product.
 CHUNK = 1024
+#: Operations that are prepared at a time: some milliseconds, so that all threads are busy to the end.
+PART = 1e7
 
 
 class Prepared(NamedTuple):
@@ -98,29 +112,42 @@ class ByAxes(Route):
 
     def prepare(self, X: Measures) -> Prepared:
         """Return the mean features, some thousand atoms at a time."""
-        vectors, doubts = np.empty((len(X), self.rank)), np.empty(len(X))
+        vectors, doubts = releasable((len(X), self.rank)), np.empty(len(X))
         weights, offsets = X.probabilities, X.offsets
 
         def fill(rows: IndexArray) -> None:
             start, stop = offsets[rows[0]], offsets[rows[-1] + 1]
             points, w = X.points[start:stop], weights[start:stop]
-            values = [np.ascontiguousarray(axis(points[:, [k]])) for k, axis in enumerate(self.axes)]
+            values = [np.ascontiguousarray(axis.unlocked(points[:, [k]])) for k, axis in enumerate(self.axes)]
             missed = np.sqrt(sum(np.maximum(1.0 - np.einsum("ik,ik->i", value, value), 0.0) for value in values))
-            weighted, others = w[:, None] * values[0], _products(values[1:], len(w))
-            for i in rows:
-                part = slice(offsets[i] - start, offsets[i + 1] - start)
-                # sum_j w_j f_1(x_j) x f_2(x_j) x ...
-                np.matmul(weighted[part].T, others[part], out=vectors[i].reshape(weighted.shape[1], -1))
-                doubts[i] = np.sqrt((w[part] @ missed[part]) ** 2 + ROUNDING * (vectors[i] @ vectors[i]))
+            found = vectors[rows[0] : rows[-1] + 1]
+            _sum_products(w[:, None] * values[0], _products(values[1:], len(w)), offsets[rows] - start, found)
+            lost = np.add.reduceat(w * missed, offsets[rows] - start)
+            doubts[rows] = np.sqrt(lost**2 + ROUNDING * np.einsum("ik,ik->i", found, found))
 
         for_each(fill, batches(X.sizes.astype(np.float64), CHUNK))
         return Prepared(vectors, doubts)
+
+    def release(self, A: Prepared, stop: int) -> None:
+        release_rows(A.core, stop)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         return _estimated(core.vectors.squared_tile(A.core, rows, B.core, cols, triangle), A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
         return float(self.rank)
+
+
+def _sum_products(weighted: FloatArray, others: FloatArray, starts: IndexArray, out: FloatArray) -> None:
+    """Fill out[i] = sum_j weighted_j x others_j over the atoms j of measure i: in one call where all have as many."""
+    ends = np.append(starts[1:], len(weighted))
+    size = int(ends[0] - starts[0])
+    if (ends - starts == size).all():
+        left, right = (values.reshape(len(starts), size, -1) for values in (weighted, others))
+        np.matmul(left.transpose(0, 2, 1), right, out=out.reshape(len(starts), left.shape[2], -1))
+        return
+    for start, end, row in zip(starts, ends, out, strict=True):
+        np.matmul(weighted[start:end].T, others[start:end], out=row.reshape(weighted.shape[1], -1))
 
 
 def _products(factors: list[FloatArray], n: int) -> FloatArray:
@@ -131,12 +158,19 @@ def _products(factors: list[FloatArray], n: int) -> FloatArray:
     return found
 
 
+class Embedded(NamedTuple):
+    """Measures as weighted points, and the squared norms of their embeddings."""
+
+    atoms: Atoms
+    norms: FloatArray
+
+
 class LowRank(NamedTuple):
     """Embeddings (n, r) by features; the measures that these ``missed``, with atoms and norms for their pairs."""
 
     vectors: FloatArray
     missed: Any
-    whole: core.mmd.Embedded
+    whole: Embedded
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +186,17 @@ class ByFeatures(Route):
     features: FeatureMap
 
     def prepare(self, X: Measures) -> Prepared:
-        from scipy.linalg import solve_triangular
-
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         vectors, rest = np.empty((len(X), self.features.rank)), np.zeros(len(X))
         pivots, ground = np.array(self.features.pivots.T, order="C"), self.source.core
-        for rows in batches(8.0 * self.features.rank * X.sizes.astype(np.float64)):
+
+        def fill(rows: IndexArray) -> None:
             core.mmd.against(ground.code, ground.params, atoms, rows, pivots, vectors)
-        vectors = np.ascontiguousarray(solve_triangular(self.features.factor, vectors.T, lower=True).T)
+            values = np.array(vectors[rows].T, order="C")
+            core.cholesky.solve_lower(self.features.factor, values)
+            vectors[rows] = values.T
+
+        for_each(fill, batches(8.0 * self.features.rank * X.sizes.astype(np.float64), PART))
         squares = np.einsum("ik,ik->i", vectors, vectors)
         short = X.sizes <= LONG
         _fill_norms(self.source, atoms, np.flatnonzero(short), norms)
@@ -169,14 +206,15 @@ class ByFeatures(Route):
             rest[i] = (X.probabilities[own] @ np.sqrt(np.maximum(self.features.rest(X.points[own]), 0.0))) ** 2
             norms[i] = squares[i] + rest[i]
         doubts = np.sqrt(np.maximum(rest, 0.0) + ROUNDING * norms)
-        return Prepared(LowRank(vectors, ~(rest <= MISSED), core.mmd.Embedded(atoms, norms)), doubts)
+        return Prepared(LowRank(vectors, ~(rest <= MISSED), Embedded(atoms, norms)), doubts)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the squared distances of the vectors; of what they missed, those of the atoms."""
         out = core.vectors.squared_tile(A.core.vectors, rows, B.core.vectors, cols, triangle)
         left, right = A.core.missed[rows], B.core.missed[cols]
         if left.any() or right.any():
-            core.mmd.tile(self.source.core, A.core.whole, rows, B.core.whole, cols, triangle, left, right, out)
+            wanted = left[:, None] | right[None]
+            _fill_tile(self.source, A.core.whole, rows, B.core.whole, cols, triangle, wanted, out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -244,13 +282,13 @@ class OnAtoms(_Embeddings):
     def prepare(self, X: Measures) -> Prepared:
         atoms, norms = self.source.atoms(X), np.empty(len(X))
         _fill_norms(self.source, atoms, np.arange(len(X)), norms)
-        whole = core.mmd.Embedded(atoms, norms)
+        whole = Embedded(atoms, norms)
         return Prepared.rounded(whole, norms) if self.estimates else Prepared(whole, None)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return <mu, mu> + <nu, nu> - 2 <mu, nu>."""
-        out, left, right = empty_tile(rows, cols), np.ones(len(rows), dtype=bool), np.ones(len(cols), dtype=bool)
-        core.mmd.tile(self.source.core, A.core, rows, B.core, cols, triangle, left, right, out)
+        out = empty_tile(rows, cols)
+        _fill_tile(self.source, A.core, rows, B.core, cols, triangle, np.ones(out.shape, dtype=bool), out)
         return _estimated(out, A, B, rows, cols)
 
     def work(self, X: Measures, Y: Measures) -> float:
@@ -282,8 +320,7 @@ class ByProducts(_Embeddings):
         points = X.points - self.centre
         squares = np.einsum("ik,ik->i", points, points)
         side = Centred(points, squares, X.probabilities, np.array(X.offsets), np.empty(len(X)))
-        for i in range(len(X)):
-            self._cross(side, i, side, np.array([i]), side.norms[i : i + 1])
+        for_each(lambda i: self._cross(side, i, side, np.array([i]), side.norms[i : i + 1]), list(range(len(X))))
         return Prepared.rounded(side, side.norms)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
@@ -316,11 +353,37 @@ class ByProducts(_Embeddings):
         return (4.0 + 0.1 * X.dim) * point_pairs(X, Y)
 
 
-def _fill_norms(source: KernelSource, atoms: Any, rows: IndexArray, out: FloatArray) -> None:
-    """Fill out[i] = <mu_i, mu_i> for i in rows, so that an interrupt is heard between some of them."""
+def _fill_inners(
+    source: KernelSource, A: Atoms, rows: IndexArray, B: Atoms, cols: IndexArray, same: bool, out: FloatArray
+) -> None:
+    """Fill out[p] = <mu, nu> for measure rows[p] of A and cols[p] of B: of a Gaussian by a core of its own."""
+    if source.core.code == GAUSSIAN:
+        core.mmd.gaussian_inners(source.core.params[0], A, rows, B, cols, same, out)
+    else:
+        core.mmd.inners(source.core, A, rows, B, cols, same, out)
+
+
+def _fill_norms(source: KernelSource, atoms: Atoms, rows: IndexArray, out: FloatArray) -> None:
+    """Fill out[i] = <mu_i, mu_i> for i in rows."""
+
+    def fill(part: IndexArray) -> None:
+        found = np.empty(len(part))
+        _fill_inners(source, atoms, rows[part], atoms, rows[part], True, found)
+        out[rows[part]] = found
+
     if len(rows):
-        for part in batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2):
-            core.mmd.norms(source.core, atoms, rows[part], out)
+        for_each(fill, batches(4.0 * np.diff(atoms.offsets)[rows].astype(np.float64) ** 2, PART))
+
+
+def _fill_tile(
+    source: KernelSource, A: Embedded, rows: IndexArray, B: Embedded, cols: IndexArray, triangle: bool,
+    wanted: AnyArray, out: FloatArray,
+) -> None:  # fmt: skip
+    """Fill out[i, j] = <mu, mu> + <nu, nu> - 2 <mu, nu> where ``wanted``."""
+    i, j = np.nonzero(np.triu(wanted, 1) if triangle else wanted)
+    left, right, cross = rows[i], cols[j], np.empty(len(i))
+    _fill_inners(source, A.atoms, left, B.atoms, right, False, cross)
+    out[i, j] = A.norms[left] + B.norms[right] - 2.0 * cross
 
 
 def point_pairs(X: Measures, Y: Measures) -> float:

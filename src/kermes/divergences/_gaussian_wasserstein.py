@@ -85,14 +85,20 @@ class FeaturesRoute(_FactorsRoute):
         def fill(rows: IndexArray) -> None:
             centred = centred_part(X, weights, rows, self.features)
             means[rows], tails[rows] = centred.means, centred.tails
-            for i, factor in zip(rows, centred.factors, strict=True):
-                if not np.isfinite(factor).all():  # the features overflow: no pair with this measure has a value
-                    means[i], factor = np.nan, np.zeros_like(factor[:1])
-                _, sizes, axes = np.linalg.svd(factor, full_matrices=False)
-                kept = sizes > NEGLIGIBLE * sizes[0]
+            finite = np.logical_and.reduceat(np.isfinite(centred.packed).all(axis=1), centred.offsets[:-1])
+            if not finite.all():  # the features overflow: no pair with such a measure has a value
+                means[rows[~finite]] = np.nan
+                centred.packed[np.repeat(~finite, np.diff(centred.offsets))] = 0.0
+            own, n_atoms = centred.factors, np.diff(centred.offsets)
+            for n in np.unique(n_atoms):  # one call for all of a size: between many short ones threads would wait
+                same = np.flatnonzero(n_atoms == n)
+                _, sizes, axes = np.linalg.svd(np.stack([own[i] for i in same]), full_matrices=False)
+                kept = sizes > NEGLIGIBLE * sizes[:, :1]
                 with np.errstate(over="ignore"):  # the engine refuses what is not finite
-                    traces[i] = (sizes**2).sum()
-                factors[i] = sizes[kept, None] * axes[kept]
+                    traces[rows[same]] = (sizes**2).sum(axis=1)
+                products = sizes[:, :, None] * axes
+                for i, product, keep in zip(rows[same], products, kept, strict=True):
+                    factors[i] = product[keep]
 
         for_each(fill, batches(X.sizes.astype(np.float64), POOL))
         offsets = ragged.offsets_of(np.array([len(F) for F in factors]))

@@ -127,10 +127,15 @@ class MMD(Divergence):
 
     def _by_axes(self, X: Measures, Y: Measures, n_pairs: float, budget: float) -> ByAxes | None:
         """Return products of features of each coordinate, if all pairs then take less than ``budget`` operations."""
-        rate = np.sqrt(self.ground.params[0])
-        low, high = (end([end(Z.points, axis=0) for Z in (X, Y)], axis=0) for end in (np.min, np.max))
-        spans = rate * (high - low)
-        if X.dim > MOST_AXES or not spans.max() <= LONGEST:
+        if X.dim > MOST_AXES:
+            return None
+        sides = (X,) if X is Y else (X, Y)
+        # Coordinate by coordinate: along the short axis of all points at once it takes twenty times as long.
+        low, high = (
+            np.array([end([end(Z.points[:, k]) for Z in sides]) for k in range(X.dim)]) for end in (np.min, np.max)
+        )
+        spans = np.sqrt(self.ground.params[0]) * (high - low)
+        if not spans.max() <= LONGEST:
             return None
         rank = float(np.prod(12.0 + 3.5 * spans))  # a little above those found
         if SETUP + 0.3 * rank * (n_pairs + n_points(X, Y)) > budget or 8.0 * rank * (len(X) + len(Y)) > PREPARED_BYTES:

@@ -11,7 +11,7 @@ import numpy as np
 from .._checks import integer, real
 from .._typing import FloatArray, IndexArray
 from ..measures import Measures
-from ._base import Claims, Divergence, Route, filled, for_each, n_points
+from ._base import Claims, Divergence, Route, filled, for_each, n_points, releasable, release_rows
 from ._cores import core
 from ._quantiles import QuantileRoute, blocks, sorted_halves
 
@@ -39,7 +39,7 @@ class _Aligned(_Projections):
 
     def prepare(self, X: Measures) -> FloatArray:
         n_lines, size = len(self.directions), int(X.sizes[0])
-        prepared: FloatArray = np.empty((len(X), n_lines, size))
+        prepared = releasable((len(X), n_lines, size))
 
         def fill(block: tuple[IndexArray, slice]) -> None:
             rows, lines = block
@@ -50,6 +50,9 @@ class _Aligned(_Projections):
 
         for_each(fill, list(blocks(X, n_lines)))
         return prepared.reshape(len(X), -1)
+
+    def release(self, A: FloatArray, stop: int) -> None:
+        release_rows(A, stop)
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         if p == 2:
@@ -62,12 +65,16 @@ class _Uniform(_Projections):
 
     def prepare(self, X: Measures) -> core.sliced.Ranked:
         ranked: FloatArray = np.empty((len(X.points), len(self.directions)))
-        for rows, lines in blocks(X, len(self.directions)):
+
+        def fill(block: tuple[IndexArray, slice]) -> None:
+            rows, lines = block
             part = X[rows]
             projections = self.directions[lines] @ part.points.T  # slice by slice: sorting runs along memory
             for start, stop in pairwise(part.offsets):
                 projections[:, start:stop].sort(axis=1)
             ranked[X.offsets[rows[0]] : X.offsets[rows[-1] + 1], lines] = projections.T
+
+        for_each(fill, list(blocks(X, len(self.directions))))
         return core.sliced.Ranked(ranked, np.array(X.offsets))
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -22,6 +22,7 @@ from ..divergences import Divergence, Jensen, Tile
 from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures, as_measures
 from . import _dask, _executors, _tiling
+from ._bands import Bands
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info
 from ._job import Job, Put, check, concentrations, require_divergence
@@ -225,12 +226,14 @@ class Engine:
                 else:
                     A, B = _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
 
-                def put(block: Block, tile: Tile) -> None:
-                    keeper.put(missing.left[block.rows], missing.right[block.cols], tile)
+                def put(block: Block, tile: Tile, mirrored_later: bool = False) -> None:
+                    keeper.put(missing.left[block.rows], missing.right[block.cols], tile, mirrored_later)
 
                 # Processes that want the pairs of a shared file wait: their cores are free.
                 cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
-                self._run_passes(divergence, A, B, missing.blocks, put, cores)
+                whole = keeper.temporary and symmetric and len(missing.blocks) == 1 and missing.blocks[0].triangle
+                mirror = keeper.mirror if whole and self._is_local else None
+                self._run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
             return *keeper.read(left, right), missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
@@ -297,16 +300,35 @@ class Engine:
             announce(found, type(divergence).__name__, time_limit, memory_limit)
 
     def _run_passes(
-        self, divergence: Divergence, A: Measures, B: Measures, blocks: list[Block], put: Put, cores: int
+        self,
+        divergence: Divergence,
+        A: Measures,
+        B: Measures,
+        blocks: list[Block],
+        put: Callable[..., None],
+        cores: int,
+        with_error: bool,
+        mirror: Callable[[int, int], None] | None,
     ) -> None:
-        """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added."""
+        """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added.
+
+        With ``mirror`` the one block is all of a symmetric matrix, and filled from its first row to its last.
+        """
         self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
         routes = divergence.passes(A, B) if self._is_local else [divergence.route(A, B)]
-        workers = self.n_threads
-        job = Job.prepare(divergence, A, B, route=routes[0], workers=workers)
+        prepare = partial(Job.prepare, divergence, A, B, workers=self.n_threads, with_error=with_error)
+        job = prepare(route=routes[0])
         batches = [batch for block in blocks for batch in self._batches(job, block)]
         if len(routes) == 1:
-            self._run(job, batches, put, cores)
+            bands = None
+            if mirror is not None:
+
+                def finish(top: int, bottom: int) -> None:
+                    mirror(top, bottom)
+                    job.route.release(job.A, bottom)
+
+                bands, put = Bands(batches, finish), partial(put, mirrored_later=True)
+            self._run(job, batches, put, cores, bands=bands)
             return
         sums: dict[int, Tile] = {}
 
@@ -317,12 +339,20 @@ class Engine:
         self._run(job, batches, add, cores)
         for route in routes[1:]:
             del job  # its arrays make room for those of the next pass
-            job = Job.prepare(divergence, A, B, route=route, workers=workers)
+            job = prepare(route=route)
             self._run(job, batches, add, cores)
         for batch in batches:
             put(batch.block, sums[id(batch.block)])
 
-    def _run(self, job: Job, batches: list[Batch], put: Put, cores: int, store: StoreKeeper | None = None) -> None:
+    def _run(
+        self,
+        job: Job,
+        batches: list[Batch],
+        put: Put,
+        cores: int,
+        store: StoreKeeper | None = None,
+        bands: Bands | None = None,
+    ) -> None:
         """Compute the batches and keep them."""
         n_pairs = sum(batch.n_pairs for batch in batches)
         with Progress(n_pairs, self.progress, type(job.divergence).__name__) as progress:
@@ -332,9 +362,13 @@ class Engine:
             stop = threading.Event()
 
             def compute(batch: Batch) -> None:
+                if bands is not None:
+                    bands.begin(batch.block)
                 tile = job.evaluate(batch, progress.advance, stop.is_set)
                 if tile is not None:
                     put(batch.block, tile)
+                    if bands is not None:
+                        bands.done(batch.block)
 
             workers = 1 if self.executor == "serial" else min(self.workers or cores, len(batches))
             heavy = self.executor != "serial" and threading.current_thread() is threading.main_thread()

@@ -134,7 +134,8 @@ class Job:
     """A divergence, the route it chose, and the measures it has prepared, which blocks number from 0.
 
     Pickles: a cluster sends it to each worker once. ``same`` numbers the measures of both sides, equal where the
-    distance is 0 by definition. ``rows`` and ``cols`` are what errors call them.
+    distance is 0 by definition. ``rows`` and ``cols`` are what errors call them. Without ``with_error`` the estimated
+    errors are not handed on.
     """
 
     divergence: Divergence
@@ -146,6 +147,7 @@ class Job:
     cols: IndexArray
     work: float
     row_work: float
+    with_error: bool = True
 
     @classmethod
     def prepare(
@@ -156,6 +158,7 @@ class Job:
         same_rows: bool = False,
         route: Route | None = None,
         workers: int = 1,
+        with_error: bool = True,
     ) -> Job:
         """Do the work that belongs to each measure alone. With ``same_rows`` equal row numbers are equal measures."""
         route = divergence.route(X, Y) if route is None else route
@@ -167,7 +170,8 @@ class Job:
             A = route.prepare(X)
             B = A if Y is X else route.prepare(Y)
         same = _numbers(divergence, X, Y, (X.rows, Y.rows) if same_rows else None)
-        return cls(divergence, route, A, B, same, X.rows, Y.rows, route.work(X, Y), route.row_work(X, Y))
+        with_error = with_error and divergence.estimates_error
+        return cls(divergence, route, A, B, same, X.rows, Y.rows, route.work(X, Y), route.row_work(X, Y), with_error)
 
     @classmethod
     def between(cls, divergence: Divergence, X: Measures, Y: Measures) -> Job:
@@ -194,7 +198,7 @@ class Job:
         """Return d**power, status and errors of a batch, tile by tile; None if ``stopped`` between two of them."""
         (rows, cols, triangle), shape = batch
         size = len(rows), len(cols)
-        error = _zeros(size) if self.divergence.estimates_error else None
+        error = _zeros(size) if self.with_error else None
         whole = _zeros(size), np.zeros(size, dtype=np.uint8), error
         for block in _tiling.cut(_tiling.Block(np.arange(size[0]), np.arange(size[1]), triangle), shape):
             if stopped():
@@ -213,6 +217,8 @@ class Job:
             rows.flags.writeable = cols.flags.writeable = False
         answer = self.route.tile(self.A, self.B, rows, cols, triangle)
         values, status, error = _checked(answer, (len(rows), len(cols)), self.divergence)
+        if not (self.with_error or foreign):
+            error = None
         if self.same is not None:  # equal measures are at distance 0, wherever they come from
             equal = self.same[0][rows][:, None] == self.same[1][cols][None]
             values[equal], status[equal] = 0.0, codes.OK
@@ -227,7 +233,7 @@ class Job:
             if triangle and len(cols) > 1 and self.same is None:
                 self._refuse_asymmetric(float(values[0, 1]), rows[:1], cols[1:2])
         self._refuse_negative(values, status, rows, cols)
-        return values, status, error
+        return values, status, error if self.with_error else None
 
     def _refuse_meaningless(self, status: StatusArray, error: FloatArray | None) -> None:
         """Refuse what a divergence of one's own must not say of a pair, though it has the right form."""

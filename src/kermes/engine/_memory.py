@@ -110,7 +110,7 @@ class MemoryKeeper:
             return None
         return np.asarray(_block(self.arrays["status"], left, right, copy=False) == PENDING)
 
-    def put(self, left: IndexArray, right: IndexArray, tile: Tile) -> None:
+    def put(self, left: IndexArray, right: IndexArray, tile: Tile, mirrored_later: bool = False) -> None:
         """Keep finished pairs of slots; called from any thread, for pairs that no other one computes."""
         place, mirrored = _place(left, right), _place(right, left)
         for name, array in self.arrays.items():
@@ -118,8 +118,15 @@ class MemoryKeeper:
             if name == "status" and self.temporary and not block.any():
                 continue
             array[place] = block
-            if self.symmetric:
+            if self.symmetric and not (mirrored_later and name != "status"):
                 array[mirrored] = block.T
+
+    def mirror(self, top: int, bottom: int) -> None:
+        """Fill the slots ``top`` to ``bottom`` up to the diagonal, where :meth:`put` did not."""
+        for name, array in self.arrays.items():
+            for start in range(0, top if name != "status" else 0, BAND):
+                stop = min(start + BAND, top)
+                array[top:bottom, start:stop] = array[start:stop, top:bottom].T
 
     def read(self, left: IndexArray, right: IndexArray) -> Tile:
         """Return arrays of the pairs of slots, which the caller may write to."""

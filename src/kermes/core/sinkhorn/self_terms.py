@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exp import exp
 from ..intrinsics import lesser
-from ..jit import least_core, strict_core, tile_core
+from ..jit import inline_core, inner_core, least_core, strict_core
 from ..status import OK, UNCONVERGED
 from ..transport.pricing import place_of_least
 from .block import atom_costs, spread
@@ -20,7 +20,7 @@ from .stabilised import RANGE, fill_kernel
 LIGHT = 0.1  # part of the mean weight of its measure below which an atom does not link others: it carries too little
 
 
-@tile_core
+@inner_core
 def soft_rows(C, a, f, eps, out):
     """out_i = -eps log sum_j a_j exp((f_j - C_ij) / eps): with it as the other potential the rows of the plan are a."""
     n, inv = a.size, 1.0 / eps
@@ -33,7 +33,7 @@ def soft_rows(C, a, f, eps, out):
         out[i] = -eps * math.log(total) - top
 
 
-@tile_core
+@inner_core
 def scaled_sums(K, a, u, scaled, out):
     """Fill out = K diag(a) u."""
     for j in range(a.size):
@@ -45,16 +45,18 @@ def scaled_sums(K, a, u, scaled, out):
         out[i] = total
 
 
-@strict_core
-def self_value(C, a, options):
-    """(REGULARIZED value of (a, a), status).
+@inline_core
+def self_value(C, a, options, K, work):
+    """(REGULARIZED value of (a, a), status); K (n, n) and work (4, n) are scratch.
 
     The plan is a_i a_j exp((f_i + f_j - C_ij) / eps), and f <- (f + T(f)) / 2, T as in `soft_rows`, contracts by about
     1/2 or better per step at every epsilon. After one such step the exponentials are kept, f is eps log u more, and a
     step is u <- sqrt(u / K a u); where u leaves exp(+-RANGE) it is absorbed into f. Row sums are a u (K a u).
     """
     n, eps = a.size, options.epsilon
-    f, g, u, s, K = np.zeros(n), np.empty(n), np.ones(n), np.empty(n), np.empty((n, n))
+    f, g, u, s = work[0], work[1], work[2], work[3]
+    for i in range(n):
+        f[i], u[i] = 0.0, 1.0
     absorbed, error = False, np.inf
     for _ in range(options.max_iter):
         if not absorbed:
@@ -82,16 +84,16 @@ def self_value(C, a, options):
 
 
 @least_core
-def tree(C, a, roots, order, parent):
+def tree(C, a, roots, order, parent, nearest, joined):
     """(longest link, sum of the links) of the shortest tree that spans the atoms; those of little mass are leaves.
 
     Links are costs, or their ``roots``. ``order`` gets the atoms as they join the tree, the heaviest first, and
-    ``parent`` what they are linked to.
+    ``parent`` what they are linked to; ``nearest`` and ``joined`` are scratch.
     """
     n, at, longest, total = a.size, 0, 0.0, 0.0
     least = LIGHT / n  # weights add up to 1
-    nearest, joined = np.full(n, np.inf), np.zeros(n)
     for j in range(n):
+        nearest[j], joined[j] = np.inf, 0.0
         at = j if a[j] > a[at] else at
     parent[at] = at
     for k in range(n):
@@ -115,8 +117,9 @@ def self_values(ground, A, rows, options, out, roots, trees):
     for i in rows:
         lo, end = A.offsets[i], A.offsets[i + 1]
         a = A.weights[lo:end]
-        C = np.empty((a.size, a.size))
+        # One kind of array, made in one function: each kind of each caller takes a tenth of a second to compile.
+        C, K, work = np.empty((a.size, a.size)), np.empty((a.size, a.size)), np.empty((6, a.size))
         atom_costs(ground, A, i, A, i, C)
-        out.values[i], out.status[i] = self_value(C, a, options)
-        longest, total = tree(C, a, roots, trees.order[lo:end], trees.parent[lo:end])
+        out.values[i], out.status[i] = self_value(C, a, options, K, work)
+        longest, total = tree(C, a, roots, trees.order[lo:end], trees.parent[lo:end], work[4], work[5])
         trees.links[i, 0], trees.links[i, 1] = longest, total
