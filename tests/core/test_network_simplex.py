@@ -11,15 +11,12 @@ from tests.oracles import rational
 from kermes.core.transport import network_simplex
 
 
-def solve(C, a, b, *max_pivots):
-    """Return cost, gap, pivots, plan and potentials; with a limit of one's own interpreted, not compiled for it."""
-    transport = network_simplex.transport
-    if max_pivots:
-        transport = getattr(transport, "py_func", transport)
+def solve(C, a, b, max_pivots=network_simplex.MAX_PIVOTS):
+    """Return cost, gap, pivots, plan and potentials."""
     n, m = C.shape
     T = network_simplex.make_tree(n + m)
     C, a, b = (np.array(x, dtype=np.float64, order="C") for x in (C, a, b))
-    value, gap, pivots = transport(C, a, b, T, network_simplex.make_bench(n, m), *max_pivots)
+    value, gap, pivots = network_simplex.transport(C, a, b, T, network_simplex.make_bench(n, m), max_pivots)
     plan = np.zeros((n, m))
     network_simplex.write_plan(T, n, m, plan)
     return value, gap, pivots, plan, T.high[:n], -T.high[n:]

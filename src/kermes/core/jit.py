@@ -21,6 +21,8 @@ from typing import Any
 from numba import config, njit
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.misc.appdirs import AppDirs
 from numba.types import unliteral
 
@@ -75,8 +77,45 @@ CACHED = _can_cache()
 OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
-def _core(**options: Any) -> Any:
+class _Linked(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is part of its callers: linked into theirs, and neither optimised nor turned into machine code before.
+
+    Numba would do both for every function, and again for all that it calls, at each level.
+    """
+
+    @property
+    def codegen(self) -> Any:
+        """Stand for the generator of code, whose engine knows nothing of this library."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Keep no environment: what raises no exception reads none."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Finish the code, at which there is no pointer."""
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _LinkedCompiler(Compiler):  # type: ignore[misc]
+    """The compiler of parts."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        self.state.library = _Linked(self.state.targetctx.codegen(), function.__qualname__)
+        return super().compile_extra(function)
+
+
+def _core(linked: bool = False, **options: Any) -> Any:
     """Return the decorator that compiles a function, and keeps what was compiled."""
+    if linked:
+        options |= {"no_cpython_wrapper": True, "pipeline_class": _LinkedCompiler}
     compiled = njit(**OPTIONS, **options)
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -86,7 +125,7 @@ def _core(**options: Any) -> Any:
         template = core.get_call_template
         # Numba would compile a core again for each constant that another core passes: twice the time for some.
         core.get_call_template = lambda args, kws: template(tuple(map(unliteral, args)), kws)
-        if CACHED:
+        if CACHED and not linked:
             core._cache = _Cache(function)
         if "no_cpython_wrapper" in options:
             _hide(core)
@@ -120,7 +159,11 @@ least_core = _core(fastmath={"reassoc", "nnan", "nsz"})
 inline_core = _core(inline="always")
 #: Small parts of many callers: typed once, and compiled into them by LLVM. Inlined by Numba, each would make it copy
 #: the whole caller.
-part_core = _core(forceinline=True)
+part_core = _core(forceinline=True, linked=True)
+#: Larger parts of one caller, each compiled on its own: what Numba does with a function grows faster than its length.
+#: Like searches, they are not called from Python.
+step_core = _core(linked=True)
+search_core = _core(fastmath={"reassoc", "nnan", "nsz"}, linked=True)
 #: For what takes a function of the user, which exists in this process only.
 uncached_core = njit(nogil=True, error_model="numpy")
 

@@ -37,7 +37,7 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     if not top < np.inf:
         raise NumericalError("costs to the power p overflow. Divide the points by their scale.")
     a, b = np.array(a), np.array(b)
-    value, _, pivots = simplex.transport(C, a, b, tree, simplex.make_bench(n, m))
+    value, _, pivots = simplex.transport(C, a, b, tree, simplex.make_bench(n, m), simplex.MAX_PIVOTS)
     if pivots < 0:
         raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {simplex.MAX_PIVOTS} pivots.")
     simplex.write_plan(tree, n, m, plan)

@@ -13,7 +13,6 @@ from ..exp import exp
 from ..intrinsics import lesser
 from ..jit import inline_core, inner_core, least_core, strict_core
 from ..status import OK, UNCONVERGED
-from ..transport.pricing import place_of_least
 from .block import atom_costs, spread
 from .stabilised import RANGE, fill_kernel
 
@@ -81,6 +80,18 @@ def self_value(C, a, options, K, work):
     for i in range(n):
         value += a[i] * (2.0 * f[i] + eps * (math.log(u[i]) - math.log(s[i])))
     return value, OK if error <= options.tol else UNCONVERGED
+
+
+@least_core
+def place_of_least(row, prices):
+    """Return a j for which row[j] + prices[j] is least."""
+    best = np.inf
+    for j in range(len(row)):
+        best = lesser(best, row[j] + prices[j])
+    at = 0
+    for j in range(len(row)):
+        at = max(at, j if row[j] + prices[j] == best else 0)
+    return at
 
 
 @least_core

@@ -4,46 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import inline_core, least_core
+from ..intrinsics import borrowed
+from ..jit import search_core, step_core
 from .doubles import EPS, add, two_product, two_sum
 from .pricing import NOISE
-from .tree import arc_cost, hang
+from .tree import ALL, NONE, arc_cost, hang, has, make, pass_on
 
 
-@inline_core
+@step_core
 def compute_potentials(C, T, root):
-    """Compute the potentials of a tree anew, in two parts, from that of the root, 0."""
-    parent, ring, high, low = T.parent, T.ring, T.high, T.low
-    n = C.shape[0]
+    """Compute the potentials of a sorted tree anew, in two parts, from that of the root, 0."""
+    parent, order, high, low = T.parent, T.order, T.high, T.low
+    n, total = C.shape[0], C.shape[0] + C.shape[1]
     high[root], low[root] = 0.0, 0.0
-    w = ring[root]
-    while w != root:
+    for k in range(total - 2, -1, -1):
+        w = order[k]
         up = parent[w]
         cost = arc_cost(C, n, w, up)
         high[w], low[w] = add(high[up], low[up], cost if w < n else -cost, 0.0)
-        w = ring[w]
 
 
-@least_core
-def count_near(row, u, sinks, noise):
-    """Return how many reduced costs row[j] - u + sinks[j] are not above rounding, ``noise`` of their parts."""
-    near = 0
-    for j in range(len(row)):
-        near += row[j] - u + sinks[j] <= noise * (row[j] + abs(u) + abs(sinks[j]))
-    return near
-
-
-@inline_core
+@search_core
 def only_tree_is_near(C, high):
-    """Whether the arcs of the tree are the only ones whose reduced costs, in double precision, could be 0 or less."""
+    """Whether the arcs of the tree are the only ones whose reduced costs, in double precision, could be 0 or less.
+
+    These are not above rounding, ``NOISE`` of their parts.
+    """
+    C, high = borrowed(C), borrowed(high)
     n, m = C.shape
     near, sinks = 0, high[n : n + m]
     for i in range(n):
-        near += count_near(C[i], high[i], sinks, NOISE)
+        row, u = C[i], high[i]
+        for j in range(m):
+            near += row[j] - u + sinks[j] <= NOISE * (row[j] + abs(u) + abs(sinks[j]))
     return near == n + m - 1
 
 
-@inline_core
+@step_core
 def open_arc(C, T, i):
     """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
@@ -51,7 +48,7 @@ def open_arc(C, T, i):
     what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of these in the
     tree.
     """
-    parent, high, low = T.parent, T.high, T.low
+    C, parent, high, low = borrowed(C), T.parent, T.high, T.low
     n, m = C.shape
     row, u, u_low = C[i], high[i], low[i]
     least, sink, cost, rest = 0.0, -1, 0.0, 0.0
@@ -66,8 +63,8 @@ def open_arc(C, T, i):
     return sink, cost, rest
 
 
-@inline_core
-def settle(C, a, b, T, root):
+@step_core
+def settle(C, a, b, T):
     """Compute the flow of each arc anew, from the masses on one side of it.
 
     Masses are summed in two parts: flows have an error of rounding, however often they were changed on the way. The
@@ -78,7 +75,7 @@ def settle(C, a, b, T, root):
     Returns the cost of the plan, its duality gap, and the node whose arc is shortest of mass, by how much: an arc that
     would have to ship less than nothing ships nothing.
     """
-    parent, back, size, closed, flow = T.parent, T.back, T.size, T.closed, T.flow
+    parent, order, made, below, flow = T.parent, T.order, T.made, T.below, T.flow
     high, low, mass, mass_low = T.high, T.low, T.mass, T.mass_low
     n, m = C.shape
     value = rest = dual = dual_low = excess = excess_low = 0.0
@@ -88,68 +85,59 @@ def settle(C, a, b, T, root):
         excess, left_out = two_sum(excess, mass[w])
         excess_low += left_out
         heavy = w if abs(mass[w]) > abs(mass[heavy]) else heavy
-        size[w] = 1
     mass[heavy], mass_low[heavy] = add(mass[heavy], 0.0, -excess, -excess_low)
     for w in range(n + m):
         p, q = two_product(mass[w], high[w])
         dual, left_out = two_sum(dual, p)
         dual_low += left_out + (q + mass[w] * low[w])
-    node, count = np.uint32(heavy), 0
-    while node != root:
-        closed[count], size[node] = node, 0
-        node, count = parent[node], count + 1
-    w = back[root]
-    while w != root:
-        if size[w] > 0:
+    for k in range(n + m - 1):
+        w = order[k]
+        if w != heavy and (made[w] == 0 or not has(below, w, heavy)):
             up = parent[w]
             mass[up], mass_low[up] = add(mass[up], mass_low[up], mass[w], mass_low[w])
             flow[w] = mass[w] if w < n else -mass[w]
-        w = back[w]
-    beyond = beyond_low = 0.0
-    for k in range(count - 1, -1, -1):
-        w = closed[k]
-        beyond, beyond_low = add(beyond, beyond_low, mass[parent[w]], mass_low[parent[w]])
-        flow[w] = -beyond if w < n else beyond
-    short, lack = back[root], 0.0
-    w = back[root]
-    while w != root:
+    beyond = beyond_low = lack = 0.0
+    short = order[0]
+    for k in range(n + m - 2, -1, -1):
+        w = order[k]
+        up = parent[w]
+        if w == heavy or (made[w] != 0 and has(below, w, heavy)):
+            beyond, beyond_low = add(beyond, beyond_low, mass[up], mass_low[up])
+            flow[w] = -beyond if w < n else beyond
         if flow[w] < -lack:
             short, lack = w, -flow[w]
         flow[w] = max(flow[w], 0.0)
-        p, q = two_product(flow[w], arc_cost(C, n, w, parent[w]))
+        p, q = two_product(flow[w], arc_cost(C, n, w, up))
         value, left_out = two_sum(value, p)
         rest += left_out + q
-        w = back[w]
     gap, _ = add(value, rest, -dual, -dual_low)
     return value + rest, abs(gap), short, lack
 
 
-@inline_core
-def exchange(C, T, short):
+@step_core
+def exchange(C, T, root, short):
     """Let the arc of ``short`` leave the tree, and that of least reduced cost that ships the other way enter.
 
     A step of the dual simplex method: reduced costs stay at least 0, with potentials that are then computed anew.
     """
-    ring, last, size, high, low = T.ring, T.last, T.size, T.high, T.low
+    parent, below, flow, high, low = T.parent, T.below, T.flow, T.high, T.low
     n, m = C.shape
-    for w in range(n + m):
-        size[w] = 0
-    w = short
-    size[w] = 1
-    while w != last[short]:
-        w = ring[w]
-        size[w] = 1
+    make(below, T.made, short)
     lacking = short < n  # what is below is short of mass; otherwise it has too much
     source, sink = np.uint32(0), np.uint32(n)
     least, rest = np.inf, 0.0
     for i in range(n):
-        if (size[i] > 0) != lacking:
+        if has(below, short, i) != lacking:
             for j in range(m):
-                if (size[n + j] > 0) == lacking:
+                if has(below, short, n + j) == lacking:
                     cost, cost_low = add(C[i, j], 0.0, -high[i], -low[i])
                     cost, cost_low = add(cost, cost_low, high[n + j], low[n + j])
                     if cost < least or (cost == least and cost_low < rest):
                         least, rest, source, sink = cost, cost_low, np.uint32(i), np.uint32(n + j)
     top = sink if lacking else source
     above = source if lacking else sink
-    hang(T, top, above, short, 0.0, 1)
+    make(below, T.made, top)
+    make(below, T.made, above)
+    cut = hang(parent, below, flow, n, top, above, short, 0.0, 0.0)
+    pass_on(parent, below, flow, n, cut, root, 0.0, NONE)
+    pass_on(parent, below, flow, n, above, root, 0.0, ALL)

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from ..ground_codes import EUCLIDEAN, SQEUCLIDEAN
-from ..jit import exact_core, inline_core, part_core
+from ..jit import exact_core, part_core, step_core
 from ..points import TABLE, cost_block, longest
 from ..status import OK, UNCONVERGED
 from .doubles import add
-from .network_simplex import make_bench, scale_costs, transport
+from .network_simplex import MAX_PIVOTS, make_bench, scale_costs, solve
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -20,7 +20,7 @@ GAP, ROUNDING = 1e-12, 1e-15
 BEYOND = np.iinfo(np.int64).max
 
 
-@inline_core
+@step_core
 def copy_side(ids, weights, start, stop, masses, points):
     """Copy the atoms of a measure; returns how many it has."""
     for k in range(stop - start):
@@ -28,7 +28,7 @@ def copy_side(ids, weights, start, stop, masses, points):
     return stop - start
 
 
-@inline_core
+@step_core
 def subtract_sides(a_ids, a_weights, k, last, b_ids, b_weights, q, end, a, b, a_points, b_points):
     """Copy what either measure has more than the other at each point; returns the number of points of each.
 
@@ -63,7 +63,7 @@ def put(a, b, a_points, b_points, n, m, surplus, point):
     return n, m
 
 
-@inline_core
+@step_core
 def scaled_distance(x, i, y, j):
     """Return the Euclidean distance of two points, squared in units of the largest difference of their coordinates."""
     unit = square = 0.0
@@ -74,7 +74,7 @@ def scaled_distance(x, i, y, j):
     return unit * math.sqrt(square)
 
 
-@inline_core
+@step_core
 def mend(x, y, C):
     """Compute the Euclidean distances anew whose squares are no normal numbers."""
     extreme = 0
@@ -87,7 +87,7 @@ def mend(x, y, C):
                 C[i, j] = scaled_distance(x, i, y, j)
 
 
-@inline_core
+@step_core
 def fill_costs(ground, points, p, a_points, b_points, x, y, C):
     """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
     n, m = C.shape
@@ -137,7 +137,7 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, sta
             if not top < np.inf:  # a power overflowed: an error, which names the pair
                 out[i, j] = np.inf
                 continue
-            value, gap, pivots = transport(C, a[:n], b[:m], tree, bench)
+            value, gap, pivots = solve(C, a[:n], b[:m], tree, bench, MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
             optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top
             status[i, j] = OK if optimal else UNCONVERGED

@@ -24,13 +24,13 @@ from __future__ import annotations
 import math
 
 from ..intrinsics import borrowed
-from ..jit import exact_core
+from ..jit import exact_core, step_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
-from .pricing import BLOCK, greatest, negative_arc
+from .pricing import BLOCK, FEW, LONG_BLOCK, bits_of, greatest, negative_arc
 from .start import Bench, make_bench, start
-from .tree import Tree, borrow, make_tree, pivot, plant
+from .tree import Tree, borrow, make_tree, pivot, plant, sort
 
-__all__ = ["MAX_PIVOTS", "Bench", "Tree", "make_bench", "make_tree", "scale_costs", "transport", "write_plan"]
+__all__ = ["MAX_PIVOTS", "Bench", "Tree", "make_bench", "make_tree", "scale_costs", "solve", "transport", "write_plan"]
 
 #: Pivots after which a problem is given up; thousands of atoms need far fewer.
 MAX_PIVOTS = 10_000_000
@@ -41,8 +41,8 @@ ROUNDED_PIVOTS = 1000
 LACK, EXCHANGES = 1e-12, 2
 
 
-@exact_core
-def transport(C, a, b, tree, bench, max_pivots=MAX_PIVOTS):
+@step_core
+def solve(C, a, b, tree, bench, max_pivots):
     """Return the cost of an optimal plan, its duality gap, and the number of pivots and exchanges (-1: too many).
 
     Masses are positive and have equal totals up to rounding. ``tree`` holds the plan and the potentials afterwards.
@@ -50,42 +50,53 @@ def transport(C, a, b, tree, bench, max_pivots=MAX_PIVOTS):
     """
     n, m = C.shape
     C, a, b = borrowed(C), borrowed(a), borrowed(b)
-    T = borrow(tree)
-    count, root = start(C, a, b, T.parent, T.closed, T.flow, bench)
-    plant(C, T, count, root)
-    high, sinks = T.high, T.high[n : n + m]
-    row, clean, both, pivots, rounded = 0, 0, False, 0, min(max_pivots, ROUNDED_PIVOTS * (n + m))
+    T = borrow(tree, n + m)
+    root = start(C, a, b, T, bench)
+    plant(C, T, root)
+    high, block, bits = T.high, LONG_BLOCK if m <= FEW else BLOCK, bits_of(m)
+    row, clean, both, pivots, sorted_at, rounded = 0, 0, False, 0, 0, min(max_pivots, ROUNDED_PIVOTS * (n + m))
     while clean < n:
         i, j, searched = row, -1, 1
         cost = rest = 0.0
         if both:
             j, cost, rest = open_arc(C, T, i)
         else:
-            i, j = negative_arc(C, high, sinks, row)
-            cost, searched = C[i, j] - high[i] + sinks[j], BLOCK
+            i, j, cost = negative_arc(C, high, row, block, bits)
+            searched = block
         row = (row + searched) % n
         clean = 0 if j >= 0 else clean + searched
         if j >= 0 and pivots == max_pivots:
             pivots = -1
             break
         if j >= 0:
-            pivot(T, n, m, i, j, cost, rest, both)
+            pivot(T, n, root, i, j, cost, rest, both)
             pivots += 1
         if not both and (clean >= n or pivots == rounded):
+            sort(T)
             compute_potentials(C, T, root)
+            sorted_at = pivots
             clean, both = n if only_tree_is_near(C, high) else 0, True
+    if pivots != sorted_at:
+        sort(T)
     most = min(max_pivots, pivots + EXCHANGES * (n + m))
     while True:
-        value, gap, short, lack = settle(C, a, b, T, root)
+        value, gap, short, lack = settle(C, a, b, T)
         if lack == 0.0 or lack * greatest(C.ravel()) <= LACK * value or pivots < 0:
             break
         if pivots == most:
             pivots = -1
             break
-        exchange(C, T, short)
+        exchange(C, T, root, short)
+        sort(T)
         compute_potentials(C, T, root)
         pivots += 1
     return value, gap, pivots
+
+
+@exact_core
+def transport(C, a, b, tree, bench, max_pivots):
+    """Solve a problem for a caller in Python."""
+    return solve(C, a, b, tree, bench, max_pivots)
 
 
 @exact_core

@@ -14,8 +14,8 @@ import numpy as np
 from ..._typing import FloatArray
 from ..exp import exp32
 from ..intrinsics import borrowed, greater, lesser
-from ..jit import inline_core, least_core
-from .pricing import place_of_least
+from ..jit import inline_core, search_core, step_core
+from .pricing import HUGE, bits_of, place_of_least
 
 #: Regularisation as a part of the mean cost, and iterations: more of them cost more than the pivots they save.
 EPSILON, ITERATIONS = 0.1, 5
@@ -58,7 +58,7 @@ def make_bench(n, m):
     )  # fmt: skip
 
 
-@least_core
+@search_core
 def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
     """Fill ``prices`` with -v, from a dual feasible (u, v), and ``choices``."""
     C, prices, kernel = borrowed(C), borrowed(prices), borrowed(kernel)
@@ -128,26 +128,28 @@ def sort_sources(choices, order, first, n):
         first[choices[i]] += 1
 
 
-@inline_core
-def start(C, a, b, parent, closed, flow, bench):
+@step_core
+def start(C, a, b, T, bench):
     """Ship each source to the sinks of least C_ij - v_j that have room left.
 
     Sources count as a trifle heavier than they are, and the last open sink as large enough for all trifles: at a tie
     the sink is full, and the source, empty, goes on to another sink with flow 0. That makes the tree strongly feasible.
     Each step closes a source, whose parent the sink becomes, or a sink, whose parent the source becomes; so children
-    are closed before their parents. Returns how many nodes were closed, and the root.
+    are closed, and numbered in the order of the tree, before their parents. Returns the root.
     """
+    C, a, b = borrowed(C), borrowed(a), borrowed(b)
+    parent, closed, flow = T.parent, T.order, T.flow
     n, m = C.shape
     room, prices, kernel, scaling, sums, choices, order, first = bench
     soft_prices(C, a, b, prices, kernel, scaling, sums, choices)
     sort_sources(choices, order, first, n)
     for j in range(m):
         room[j] = b[j]
-    n_sinks, count, root = m, 0, n
+    n_sinks, count, root, kept = m, 0, n, -(1 << bits_of(m))
     for k in range(n):
         i, left, searching = order[k], a[order[k]], True
         while searching:
-            j = place_of_least(C[i], prices)
+            j = place_of_least(C[i], prices, kept)
             # The last source closes all sinks but one, whatever rounding has left of it.
             if n_sinks == 1 or (left < room[j] and k < n - 1):
                 closed[count] = i
@@ -159,7 +161,7 @@ def start(C, a, b, parent, closed, flow, bench):
                 closed[count] = n + j
                 parent[n + j], flow[n + j] = i, min(left, room[j])
                 left = max(left - room[j], 0.0)
-                prices[j] = np.inf
+                prices[j] = HUGE
                 n_sinks -= 1
             count += 1
-    return count, root
+    return root
