@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from numba import config, njit
+from numba import config, njit, version_info
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
@@ -112,8 +112,14 @@ class _LinkedCompiler(Compiler):  # type: ignore[misc]
         return super().compile_extra(function)
 
 
+#: Versions of Numba whose libraries of code were tried. With others, parts are compiled as all functions are: the same
+#: code in the end, which takes exact transport half as long again to compile.
+LINKABLE = (0, 61) <= version_info.short < (0, 69)
+
+
 def _core(linked: bool = False, **options: Any) -> Any:
     """Return the decorator that compiles a function, and keeps what was compiled."""
+    linked = linked and LINKABLE
     if linked:
         options |= {"no_cpython_wrapper": True, "pipeline_class": _LinkedCompiler}
     compiled = njit(**OPTIONS, **options)

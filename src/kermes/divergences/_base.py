@@ -130,7 +130,10 @@ class Divergence(Frozen, Route, ABC):
 
     @property
     def biased(self) -> bool:
-        """Whether tiles give equal measures a value other than 0; the engine then sets it to 0."""
+        """Whether tiles give equal measures a value other than 0, if only by the root of a rounding.
+
+        The engine then sets it to 0 where probabilities agree to 12 digits.
+        """
         return False
 
     @property

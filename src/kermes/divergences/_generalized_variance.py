@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -140,6 +141,9 @@ class GeneralizedVariance(Jensen):
 
     eta: float
     ground: PointKernel = field(default_factory=Linear)
+
+    #: Squares are differences, whose rounding has a root of 1e-8.
+    biased: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive(self.eta, "eta")

@@ -81,6 +81,11 @@ class MMD(Divergence):
         return Claims(self.ground.characteristic, 2.0, "a Hilbert space norm (Schoenberg)")
 
     @property
+    def biased(self) -> bool:
+        """Whether squares are differences, whose rounding has a root of 1e-8: not those between means of points."""
+        return not isinstance(self.ground, Linear)
+
+    @property
     def estimates_error(self) -> bool:
         """Whether embeddings may miss something: not those by the coordinates and their monomials."""
         return not isinstance(self.ground, (Linear, Polynomial))

@@ -113,15 +113,13 @@ def concentrations(divergence: Jensen, X: Measures) -> FloatArray:
 def _numbers(
     divergence: Divergence, X: Measures, Y: Measures, rows: tuple[IndexArray, IndexArray] | None
 ) -> tuple[IndexArray, IndexArray] | None:
-    """Return numbers of both sides, equal where measures are by content, or ``rows`` if all of them differ.
-
-    What a divergence of one's own makes of equal measures is its business, unless it says that it is biased.
-    """
-    if not (divergence.biased or is_ours(type(divergence))):
+    """Return numbers of both sides, equal where the distance is 0 by definition; ``rows`` are those known to be."""
+    if not divergence.biased:
         return rows
     left, right = X.twins(Y)
-    found = len(np.unique(left)) < len(left) if left is right else np.isin(left, right).any()
-    return (left, right) if found or divergence.biased else rows
+    if left is right:  # the same measures, so that a row equals itself
+        return (left, right) if len(np.unique(left)) < len(left) else (X.rows, Y.rows)
+    return (left, right) if np.isin(left, right).any() else rows
 
 
 def pair_work(divergence: Divergence, X: Measures, Y: Measures) -> float:
