@@ -223,9 +223,8 @@ def test_estimated_errors_hold_beyond_three_dimensions(dim, spread):
     )
     on_line = Measures.from_samples(line)
     expected = np.array([[shannon.smoothed(mu, nu, 0.4) ** 2 for nu in on_line] for mu in on_line])
-    share = np.abs(J - expected) / (info.error + 1e-12)  # of four standard errors, which few are beyond
-    assert np.quantile(share, 0.97) <= 1.0
-    assert share.max() <= 2.0
+    # Four standard errors, beyond which are few; those of one measure come together, since all pairs share their points.
+    assert (np.abs(J - expected) <= 1.5 * info.error + 1e-12).all()
     assert (info.error <= 5e-3).all()
 
 
