@@ -223,7 +223,7 @@ def test_estimated_errors_hold_beyond_three_dimensions(dim, spread):
     )
     on_line = Measures.from_samples(line)
     expected = np.array([[shannon.smoothed(mu, nu, 0.4) ** 2 for nu in on_line] for mu in on_line])
-    # Four standard errors, beyond which are few; those of one measure come together, since all pairs share their points.
+    # Four standard errors, beyond which are few; those of one measure come together, since all pairs share the points.
     assert (np.abs(J - expected) <= 1.5 * info.error + 1e-12).all()
     assert (info.error <= 5e-3).all()
 
