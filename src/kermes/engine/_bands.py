@@ -15,7 +15,10 @@ from ._tiling import Batch, Block
 
 
 class Bands:
-    """Call ``finish(top, bottom)`` for each band as soon as all tiles of it, and of those above it, are ``done``."""
+    """Call ``finish(top, bottom)`` for each band as soon as all tiles of it, and of those above it, are ``done``.
+
+    Threads may finish two bands at once.
+    """
 
     def __init__(self, batches: list[Batch], finish: Callable[[int, int], None]) -> None:
         self._finish, self._lock, self._finished = finish, threading.Lock(), 0
@@ -28,9 +31,12 @@ class Bands:
             raise RuntimeError("a tile was begun after its rows were finished")
 
     def done(self, block: Block) -> None:
-        """Note that a tile is kept; may be called from any thread."""
+        """Note that a tile is kept; may be called from any thread, each of which finishes what it completes."""
+        ready = []
         with self._lock:
             self._left[block.corner[0]] -= 1
             while self._left.get(self._finished) == 0:
                 top, self._finished = self._finished, self._bottoms[self._finished]
-                self._finish(top, self._finished)
+                ready.append((top, self._finished))
+        for band in ready:
+            self._finish(*band)
