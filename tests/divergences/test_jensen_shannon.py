@@ -223,8 +223,7 @@ def test_estimated_errors_hold_beyond_three_dimensions(dim, spread):
     )
     on_line = Measures.from_samples(line)
     expected = np.array([[shannon.smoothed(mu, nu, 0.4) ** 2 for nu in on_line] for mu in on_line])
-    # Four standard errors, beyond which are few; those of one measure come together, since all pairs share the points.
-    assert (np.abs(J - expected) <= 1.5 * info.error + 1e-12).all()
+    assert (np.abs(J - expected) <= info.error + 1e-12).all()
     assert (info.error <= 5e-3).all()
 
 
@@ -257,9 +256,10 @@ def test_a_lattice_beyond_the_memory_gives_way_to_sobol_points(clouds):
     lattice = distances(X, smoothing=gaussian(0.4), squared=True)
     assert isinstance(JensenShannon(gaussian(0.4)).route(X, X), _jensen_shannon.Lattice)
     entries = JensenShannon(gaussian(0.4)).route(X, X).prepare(X).layout.values.size
-    small = Limited(gaussian(0.4), Limits(entries=entries - 1, sobol=0.02))
+    small = Limited(gaussian(0.4), Limits(entries=entries - 1))
     assert isinstance(small.route(X, X), _jensen_shannon.Sobol)
-    assert_allclose(measured(X, divergence=small, squared=True), lattice, atol=5e-3)
+    with pytest.warns(ConvergenceWarning, match="did not reach"):  # 4096 points are too few to be sure of 5e-3
+        assert_allclose(measured(X, divergence=small, squared=True), lattice, atol=5e-3)
 
 
 def test_what_fits_is_counted_in_entries(clouds):

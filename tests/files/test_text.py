@@ -245,7 +245,7 @@ def test_labels_and_what_else_is_known_are_numbers_unless_they_are_names(tmp_pat
     data = files.read(tmp_path / "t.csv", by="id", columns=["x"], label="arm", metadata=["site"])
     assert data.labels.tolist() == data.metadata["site"].tolist() == labels
     (tmp_path / "points.csv").write_text("id,x\np,1\nq,2\nr,3\n")
-    (tmp_path / "s.csv").write_text("id,arm\n" + "".join(f"{k},{w}\n" for k, w in zip("pqr", written, strict=True)))
+    (tmp_path / "s.csv").write_text("id,arm,site,x\n" + rows)
     data = files.read(tmp_path / "points.csv", by="id", samples=tmp_path / "s.csv", label="arm")
     assert data.labels.tolist() == labels
 

@@ -63,7 +63,7 @@ SAMPLED = 24
 BLOCKS = 8
 #: The variance of a pair is estimated from its own BLOCKS differences and, with the weight of PRIOR more, the mean over
 #: sampled pairs; ERRORS of its roots are called the error.
-PRIOR, ERRORS = 4, 4.0
+PRIOR, ERRORS = 4, 6.0
 #: Error that may go unseen, times the number of points that carry a measure: measured up to 0.2.
 UNSEEN = 0.4
 
@@ -95,7 +95,7 @@ class JensenShannon(Jensen):
     an integral: over a lattice in up to three dimensions (error below 1e-6), over at most 262144 Sobol points beyond,
     or where a lattice would take more than 512 MB (5e-3). Pairs that do not reach this are counted in a warning, and
     ``pairwise(..., return_info=True)`` returns the estimated error of each J in ``info.error``: of a lattice a bound,
-    of Sobol points four standard errors. The nodes depend on all measures of a call: the same pair in another call
+    of Sobol points six standard errors. The nodes depend on all measures of a call: the same pair in another call
     differs within these errors. All values of a call are those of probability vectors on common nodes, so that the laws
     above hold to rounding.
 

@@ -199,7 +199,7 @@ def _by_polars(wanted: Request) -> Any:
 
     content, dialect, *_ = wanted
 
-    def read(columns: list[str] | None, strings: Sequence[str]) -> Any:
+    def load(columns: list[str] | None, strings: Sequence[str], inferred: int | None = None) -> Any:
         file = content()
         if dialect.encoding is not None:
             raw = file.read_bytes() if isinstance(file, Path) else file.read()
@@ -209,9 +209,17 @@ def _by_polars(wanted: Request) -> Any:
             separator=dialect.separator or ",",
             decimal_comma=dialect.decimal == ",",
             columns=columns,
-            infer_schema_length=None,
+            infer_schema_length=inferred,
             schema_overrides=dict.fromkeys(strings, pl.String),
         )
+
+    def read(columns: list[str] | None, strings: Sequence[str]) -> Any:
+        try:
+            return load(columns, strings)
+        except pl.exceptions.ComputeError:  # polars of old takes numbers of 20 digits for those of 64 bits, and fails
+            words = load(columns, (), inferred=0)  # all are strings
+            long = [name for name in words.columns if are_names({str(word).encode() for word in words[name]})]
+            return load(columns, [*strings, *long])
 
     return _read_typed(read, wanted)
 
