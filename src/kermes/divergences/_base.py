@@ -278,6 +278,8 @@ def underflow_of_squares(
 
     ``differ(i, j)`` is asked about all pairs (i[k], j[k]) of the tile whose squares are so small.
     """
+    if not triangle and values.min(initial=np.inf) >= TINY:  # nearly always: a tenth of the time of W_2 on the line
+        return None
     i, j = np.nonzero(np.triu(values < TINY, 1) if triangle else values < TINY)
     if not len(i):
         return None

@@ -248,8 +248,12 @@ class AlignedLine(Line):
 
     def powers(self, A: Any, B: Any, rows: IndexArray, cols: IndexArray, triangle: bool, p: float) -> FloatArray:
         if p in (1, 2):
-            return np.asarray(filled(core.vectors.power_tile, A, rows, B, cols, triangle, p) / A.shape[1])
-        return np.asarray(filled(core.vectors.norm_tile, A, rows, B, cols, triangle, p) / A.shape[1] ** (1.0 / p))
+            out = filled(core.vectors.power_tile, A, rows, B, cols, triangle, p)
+            out /= A.shape[1]
+        else:
+            out = filled(core.vectors.norm_tile, A, rows, B, cols, triangle, p)
+            out /= A.shape[1] ** (1.0 / p)
+        return out
 
 
 @dataclass(frozen=True)

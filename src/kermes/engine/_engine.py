@@ -25,7 +25,7 @@ from . import _dask, _executors, _tiling
 from ._bands import Bands
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info
-from ._job import Job, Put, check, concentrations, require_divergence
+from ._job import Finish, Job, Put, check, concentrations, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._progress import Progress
 from ._shared import shared_keeper
@@ -113,8 +113,10 @@ class Engine:
             limit = MEMO_BYTES if self.memo is True else integer(self.memo, "memo", low=1, remedy="Or True or False.")
             object.__setattr__(self, "_memo", Memo(limit))
 
-    def evaluate(self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool = True) -> tuple[Any, Info]:
-        """Return d**power between all measures of X and Y as a fresh array, and how it came about.
+    def evaluate(
+        self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool = True, finish: Finish | None = None
+    ) -> tuple[Any, Info]:
+        """Return d**power between all measures of X and Y as a fresh array, or what ``finish`` makes of it, and how.
 
         With a store, return :class:`StoredDistances` instead. Errors that are neither asked for nor remembered are not
         kept: they would take as much memory as the distances.
@@ -122,7 +124,7 @@ class Engine:
         started = time.perf_counter()
         check(divergence, X, Y)
         if self.store is None:
-            values, status, error, n_evaluated = self._remembered(divergence, X, Y, with_error)
+            values, status, error, n_evaluated = self._remembered(divergence, X, Y, with_error, finish)
         else:
             values, status, error, n_evaluated = self._stored(divergence, X, Y)
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
@@ -207,34 +209,59 @@ class Engine:
         return 1 if self.executor == "serial" else self.workers or _executors.default_workers()
 
     def _remembered(
-        self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool
+        self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool, finish: Finish | None
     ) -> tuple[Any, Any, Any, int]:
-        """Return values, status and errors from memory or shared files, and the number of pairs that were missing."""
+        """Return values, status and errors from memory or shared files, and the number of pairs that were missing.
+
+        Values that are not kept are finished tile by tile, while they are in the cache: a pass over the whole matrix
+        less. Values below 0 are an error, which is to name the first of all: at the end.
+        """
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         keeper = self._keeper(divergence, X, Y, symmetric)
         if keeper.temporary and not with_error:
             keeper.forgo_errors()
         refuse_too_large(keeper, X.rows, Y.rows)
+        by_tile = finish if keeper.temporary and not divergence.signed else None
+        n_missing = 0
         with keeper.locked():
             left, right = keeper.slots(X.rows, Y.rows)
-            if keeper.complete():
-                return *keeper.read(left, right), 0
-            missing = _tiling.missing(keeper.pending, left, right, symmetric)
-            if missing.blocks:
-                if symmetric:
-                    A = B = _at(X, np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]), missing.left)
-                else:
-                    A, B = _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
+            if not keeper.complete():
+                n_missing = self._fill(keeper, divergence, X, Y, left, right, by_tile)
+            values, status, error = keeper.read(left, right)
+        if finish is not None and by_tile is None:
+            values = finish(values, workers=self.n_threads)
+        return values, status, error, n_missing
 
-                def put(block: Block, tile: Tile, mirrored_later: bool = False) -> None:
-                    keeper.put(missing.left[block.rows], missing.right[block.cols], tile, mirrored_later)
+    def _fill(
+        self,
+        keeper: MemoryKeeper,
+        divergence: Divergence,
+        X: Measures,
+        Y: Measures,
+        left: IndexArray,
+        right: IndexArray,
+        finish: Finish | None,
+    ) -> int:
+        """Compute the pairs of slots that the keeper lacks, and return how many there were."""
+        missing = _tiling.missing(keeper.pending, left, right, keeper.symmetric)
+        if not missing.blocks:
+            return missing.n_pairs
+        if keeper.symmetric:
+            A = B = _at(X, np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]), missing.left)
+        else:
+            A, B = _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
 
-                # Processes that want the pairs of a shared file wait: their cores are free.
-                cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
-                whole = keeper.temporary and symmetric and len(missing.blocks) == 1 and missing.blocks[0].triangle
-                mirror = keeper.mirror if whole and self._is_local else None
-                self._run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
-            return *keeper.read(left, right), missing.n_pairs
+        def put(block: Block, tile: Tile, mirrored_later: bool = False) -> None:
+            if finish is not None:
+                finish(tile.values)
+            keeper.put(missing.left[block.rows], missing.right[block.cols], tile, mirrored_later)
+
+        # Processes that want the pairs of a shared file wait: their cores are free.
+        cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
+        whole = keeper.temporary and keeper.symmetric and len(missing.blocks) == 1 and missing.blocks[0].triangle
+        mirror = keeper.mirror if whole and self._is_local else None
+        self._run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
+        return missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
         """Return distances, status and errors on disk, and the number of pairs the store lacked."""

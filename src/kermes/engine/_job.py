@@ -29,6 +29,8 @@ ASYMMETRY = 1e-2
 
 #: Keeps the pairs of a block.
 Put = Callable[[_tiling.Block, Tile], None]
+#: Makes distances of d**power, in place, and returns them; ``workers`` threads do (1 by default).
+Finish = Callable[..., FloatArray]
 #: Values, status and errors of a tile, as :class:`~kermes.divergences.Tile` has them.
 _Parts = tuple[FloatArray, StatusArray, FloatArray | None]
 
@@ -196,8 +198,12 @@ class Job:
         """Return d**power, status and errors of a batch, tile by tile; None if ``stopped`` between two of them."""
         (rows, cols, triangle), shape = batch
         size = len(rows), len(cols)
-        error = _zeros(size) if self.with_error else None
-        whole = _zeros(size), np.zeros(size, dtype=np.uint8), error
+        if shape[0] >= size[0] and shape[1] >= size[1] and not triangle and not stopped():  # one tile, as it is
+            tile = Tile(*self._tile(rows, cols, triangle))
+            advance(size[0] * size[1])
+            return tile
+        error = np.zeros(size) if self.with_error else None
+        whole = np.zeros(size), np.zeros(size, dtype=np.uint8), error
         for block in _tiling.cut(_tiling.Block(np.arange(size[0]), np.arange(size[1]), triangle), shape):
             if stopped():
                 return None
@@ -266,6 +272,9 @@ class Job:
             )
 
     def _refuse_failed(self, values: FloatArray, status: StatusArray, rows: IndexArray, cols: IndexArray) -> None:
+        ends = float(values.min(initial=0.0)), float(values.max(initial=0.0))  # nan if one is: no array for each pair
+        if np.isfinite(ends).all() and status.max(initial=codes.OK) < codes.FAILED:
+            return
         failed = ~np.isfinite(values) | (status == codes.FAILED)
         if failed.any():
             raise NumericalError(
@@ -308,12 +317,6 @@ def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Pa
 def is_ours(kind: type) -> bool:
     """Whether a class is one of kermes: its version says what it does, and its tiles need not be looked at."""
     return kind.__module__.split(".")[0] == __name__.split(".")[0]
-
-
-def _zeros(shape: tuple[int, int]) -> FloatArray:
-    """Return zeros in rows that are not a power of two apart: transposed, those are copied three times as slowly."""
-    n, m = shape
-    return np.zeros((n, m + 8))[:, :m]
 
 
 def _mirror(values: Any) -> Any:

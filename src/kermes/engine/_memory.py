@@ -119,7 +119,7 @@ class MemoryKeeper:
                 continue
             array[place] = block
             if self.symmetric and not (mirrored_later and name != "status"):
-                array[mirrored] = block.T
+                array[mirrored] = _padded(block).T
 
     def mirror(self, top: int, bottom: int) -> None:
         """Fill the slots ``top`` to ``bottom`` up to the diagonal, where :meth:`put` did not."""
@@ -178,6 +178,14 @@ def _place(left: IndexArray, right: IndexArray) -> tuple[Any, ...]:
     if all(len(slots) and (np.diff(slots) == 1).all() for slots in (left, right)):
         return slice(left[0], left[-1] + 1), slice(right[0], right[-1] + 1)
     return np.ix_(left, right)
+
+
+def _padded(block: AnyArray) -> AnyArray:
+    """Return a block in rows that are not a power of two apart: transposed, those are copied three times as slowly."""
+    n, m = block.shape
+    padded = np.empty((n, m + 8), dtype=block.dtype)[:, :m]
+    padded[...] = block
+    return padded
 
 
 def _block(array: AnyArray, left: IndexArray, right: IndexArray, copy: bool) -> AnyArray:

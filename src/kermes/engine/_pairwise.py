@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, cast, overload
 
 import numpy as np
@@ -73,12 +74,10 @@ def pairwise(
     divergence = require_divergence(divergence)
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
-    values, info = engine.evaluate(divergence, left, right, with_error=return_info)
-    distances: FloatArray
-    if isinstance(values, StoredDistances):  # for the type checker an array: it is indexed and converted like one
-        distances = cast(FloatArray, values.squared if squared else values)
-    else:
-        distances = Scale.of(divergence).distances(values, squared, workers=engine.n_threads)
+    finish = partial(Scale.of(divergence).distances, squared=squared)
+    distances, info = engine.evaluate(divergence, left, right, with_error=return_info, finish=finish)
+    if isinstance(distances, StoredDistances):  # for the type checker an array: it is indexed and converted like one
+        distances = cast(FloatArray, distances.squared if squared else distances)
     return (distances, info) if return_info else distances
 
 
