@@ -248,7 +248,7 @@ class Comparison:
         return f"Comparison: {len(self.X)} measures, {kind}, {len(self.folds)} folds{apart}{ended}"
 
     def _cells(self) -> list[list[str]]:
-        """Return the printed table, its header first."""
+        """Return the printed table, its header first; without the status where all is well, so that 80 columns do."""
         found = [["rank", "candidate", self.scoring, "distances", "fits", "kernel", "status"]]
         for i, row in enumerate(self.rows, 1):
             score = "" if row.mean is None else f"{row.mean:.3f} ± {row.std:.3f}"
@@ -258,7 +258,7 @@ class Comparison:
             times = [duration(s) if s else "" for s in (row.distance_seconds, row.fit_seconds)]
             rank = str(i) if row.status == "ok" else ""
             found.append([rank, row.name, score, *times, row.definiteness, shortened(" ".join(message.split()), WIDTH)])
-        return found
+        return [row[:-1] for row in found] if all(row[-1] == "ok" for row in found[1:]) else found
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
