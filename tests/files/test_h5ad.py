@@ -80,6 +80,34 @@ def test_other_places_of_points(tmp_path, use, points):
         assert data.columns == ("X_pca0", "X_pca1")
 
 
+def masked(group, name, hidden=False):
+    """Turn an array of strings into what anndata writes for strings of pandas 3: values with a mask."""
+    values = group[name][:]
+    del group[name]
+    part = group.create_group(name)
+    part.attrs["encoding-type"] = "nullable-string-array"
+    part.create_dataset("values", data=values)
+    part.create_dataset("mask", data=np.full(len(values), hidden))
+
+
+def test_names_with_a_mask(tmp_path):
+    def change(file):
+        masked(file["var"], "_index")
+        masked(file["obs"], "_index")
+        masked(file["obs/donor"], "categories")
+
+    plain, other = (
+        files.read(write_h5ad(tmp_path / name, change=how), by="donor", columns=["CD8", "CD3"])
+        for name, how in (("plain.h5ad", lambda file: None), ("masked.h5ad", change))
+    )
+    assert plain.columns == other.columns
+    assert_array_equal(plain.measures.points, other.measures.points)
+    assert_array_equal(plain.measures.keys, other.measures.keys)
+    hidden = write_h5ad(tmp_path / "hidden.h5ad", change=lambda file: masked(file["var"], "_index", True))
+    with pytest.raises(InvalidFileError, match="has gaps"):
+        files.read(hidden, by="donor")
+
+
 def test_sparse_rows_are_read_in_pieces(tmp_path, monkeypatch):
     from kermes.measures import _anndata
 

@@ -155,7 +155,11 @@ def _column(obs: Any, name: str) -> tuple[AnyArray, AnyArray]:
 
 
 def _strings(item: Any) -> AnyArray:
-    """Return a 1-D dataset; text as an object array of strings."""
+    """Return a 1-D dataset; text as an object array of strings. Names may be strings with a mask, that hides none."""
+    if hasattr(item, "keys"):
+        if np.any(item["mask"][:]):
+            raise ValueError(f"{item.name!r} has gaps")
+        item = item["values"]
     values = item.asstr()[:] if item.dtype.kind in "OS" else item[:]
     if values.ndim != 1:
         raise ValueError(f"{item.name!r} is not a column")
