@@ -1,13 +1,18 @@
 """The page of a comparison, and the code it prints."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.pipeline import make_pipeline
 
 from kermes import Measures, compare, divergences, ground, kernels
 from kermes.comparison import Candidate
 from kermes.comparison._report import expression, source_code
 from kermes.exceptions import InvalidParameterError
+from kermes.features import MomentFeatures
 
 
 def sample(n=24, seed=0):
@@ -20,6 +25,9 @@ CANDIDATES = {
     "svc": Candidate("W2", divergences.Wasserstein(p=2)),
     "knn": Candidate("MMD", divergences.MMD(ground.Gaussian(sigma=0.7)), learner="knn"),
     "kernel": Candidate("IGV", kernel=kernels.IGV(eta=0.1), grid={"C": [1.0, 10.0]}),
+    "array": Candidate(
+        "moments", learner=make_pipeline(MomentFeatures(2), RidgeClassifierCV(np.geomspace(1e-3, 1, 25)))
+    ),
 }
 
 
@@ -54,3 +62,19 @@ def test_a_regression(tmp_path):
     y = np.array([m.points.std() for m in X])
     found = compare(X, y, "regression", [Candidate("W2", divergences.Wasserstein(p=2))], cv=3, progress=False)
     assert "Root mean squared error" in found.report(tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1990, 2014, ["targets from 1990 to 2014", "dark (1990)", ": 1990, predicted "]), (0, 1e7, ["from 0 to 1e+07"])],
+)
+def test_targets_are_told_apart(low, high, shown, tmp_path):
+    """Years had three digits, which made 2e+03 of all of them."""
+    X, _ = sample()
+    y = np.linspace(low, high, len(X))
+    found = compare(X, y, "regression", [Candidate("W2", divergences.Wasserstein(p=2))], cv=3, progress=False)
+    html = found.report(tmp_path / "r.html").read_text()
+    for text in shown:
+        assert text in html
+    captions = re.findall(r'data-text="\d+: (\S+), predicted', html)
+    assert len(set(captions)) == len(X)

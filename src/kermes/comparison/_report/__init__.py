@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from ..._atomic import whole
 from ..._estimator import default_divergence
-from ..._quantities import duration
+from ..._quantities import among, duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...clustering import HierarchicalClustering
 from ...definiteness import spectrum
@@ -106,7 +107,8 @@ class Report:
         if self.task == "classification":
             targets, predictions = f"{len(np.unique(self.y))} classes", sections.confusion(self.y, self.predicted)
         else:
-            targets = f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
+            ends = self.y.min(), self.y.max()
+            targets = "targets from {} to {}".format(*(among(end, *ends) for end in ends))
             predictions = sections.regression(self.y, self.predicted)
         lead = f"{self.X!r}, {targets}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
         button = '<button class="copy" type="button">copy</button>'
@@ -183,7 +185,8 @@ class Report:
 
     def _caption(self, i: int) -> str:
         key, both = self.X[int(i)].key, (self.y[i], self.predicted[i])
-        truth, guess = (f"{v:.3g}" if isinstance(v, float | np.floating) else str(v) for v in both)
+        ends = (self.y.min(), self.y.max()) if self.task == "regression" else None
+        truth, guess = (str(v) if ends is None else among(v, *ends) for v in both)
         name = f"{i if key is None else key}: {truth}"
         if self.task == "regression":
             return f"{name}, predicted {guess}"
@@ -273,18 +276,28 @@ def source_code(model: CandidateModel) -> str:
         if kind == "divergence" and model.takes_ == "kernel":
             grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
     values = {name: [_plain(value)] for name, value in grid.items()}
-    first = "" if candidate.preprocessing is None else f"    preprocessing={candidate.preprocessing!r},\n"
+    first = "" if candidate.preprocessing is None else f"    preprocessing={_code(candidate.preprocessing)},\n"
     imports = "".join(f"{line}\n" for line in sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)))
     return f"""# X: the measures as they were compared (thinned, if they were)
 from kermes import divergences, ground, kernels
 from kermes.comparison import Candidate, CandidateModel
 {imports}
 candidate = Candidate(
-    {candidate.name!r}, {parts}learner={candidate.learner!r},
+    {candidate.name!r}, {parts}learner={_code(candidate.learner)},
     grid={values!r},
 {first})
 model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)
 model.predict(X_new)"""
+
+
+def _code(thing: Any) -> str:
+    """Return the code of an estimator: all of it, and arrays as lists, in which no digit is lost."""
+    if not isinstance(thing, BaseEstimator):
+        return repr(thing)
+    copy = clone(thing)
+    arrays = {name: value for name, value in copy.get_params().items() if isinstance(value, np.ndarray)}
+    copy.set_params(**{name: value.tolist() for name, value in arrays.items()})
+    return str(copy.__repr__(N_CHAR_MAX=float("inf")))
 
 
 def _imports(thing: Any) -> set[str]:

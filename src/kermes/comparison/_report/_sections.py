@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from ..._quantities import duration
+from ..._quantities import among, duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...definiteness import Spectrum
 from ...divergences import Sinkhorn, SlicedWasserstein
@@ -152,7 +152,8 @@ def value_map(plane: FloatArray, y: FloatArray, captions: Sequence[str]) -> str:
     """Return the map of the samples, coloured by their targets."""
     extent = float(np.ptp(y)) or 1.0
     colours = ["rgb({},{},{})".format(*rgb) for rgb in heat((y - y.min()) / extent)]
-    note = f'<p class="note">Colour: the target, from dark ({y.min():.3g}) to bright ({y.max():.3g}).</p>'
+    low, high = (among(end, y.min(), y.max()) for end in (y.min(), y.max()))
+    note = f'<p class="note">Colour: the target, from dark ({low}) to bright ({high}).</p>'
     return note + sample_map(plane, colours, [""] * len(y), captions, np.zeros(len(y), dtype=bool))
 
 
