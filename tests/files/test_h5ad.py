@@ -108,6 +108,25 @@ def test_names_with_a_mask(tmp_path):
         files.read(hidden, by="donor")
 
 
+def test_a_table_in_obsm(tmp_path):
+    """``adata.obsm["umap"]`` may be a data frame, in the order of its columns."""
+
+    def change(file, second=PCA[:, 1]):
+        table = file["obsm"].create_group("table")
+        table.attrs["encoding-type"] = "dataframe"
+        table.attrs["_index"] = "_index"
+        table.attrs["column-order"] = ["u", "a"]
+        table.create_dataset("_index", data=[f"cell{i}" for i in range(60)])
+        table.create_dataset("u", data=PCA[:, 0])
+        table.create_dataset("a", data=second)
+
+    path = write_h5ad(tmp_path / "table.h5ad", change=change)
+    assert_array_equal(files.read(path, by="donor", use="table").measures.points, expected(PCA)[1])
+    path = write_h5ad(tmp_path / "text.h5ad", change=lambda file: change(file, ["x"] * 60))
+    with pytest.raises(InvalidFileError, match="other things than numbers"):
+        files.read(path, by="donor", use="table")
+
+
 def test_sparse_rows_are_read_in_pieces(tmp_path, monkeypatch):
     from kermes.measures import _anndata
 
