@@ -54,14 +54,18 @@ def not_euclidean(rng: Generator) -> float:
     return inference.permanova(distances(cloud(rng)) ** 2, groups(rng), random_state=rng, **GIVEN).p_value
 
 
-def in_blocks(rng: Generator) -> float:
+def in_blocks(rng: Generator, test: Callable[..., Any] = inference.permanova) -> float:
     """Blocks far apart, in which the groups are unevenly frequent: confounding that restricted permutations remove."""
     blocks = rng.integers(3, size=sum(SIZES))
     arm = (rng.random(len(blocks)) < np.array([0.25, 0.5, 0.75])[blocks]).astype(int)
     if min(np.bincount(arm, minlength=2)) < 2 or all(len(set(arm[blocks == b])) < 2 for b in range(3)):
-        return in_blocks(rng)
+        return in_blocks(rng, test)
     D = distances(cloud(rng) + 4.0 * blocks[:, None])
-    return inference.permanova(D, arm, blocks=blocks, random_state=rng, **GIVEN).p_value
+    return test(D, arm, blocks=blocks, random_state=rng, **GIVEN).p_value
+
+
+def spread_in_blocks(rng: Generator) -> float:
+    return in_blocks(rng, inference.dispersion)
 
 
 def of_units(rng: Generator) -> float:
@@ -153,6 +157,7 @@ TESTS: dict[str, Callable[[Generator], float]] = {
     "PERMANOVA, units ignored (pseudo-replication)": units_ignored,
     "dispersion, heavy tails, sizes 12, 21, 39": spread_of_many,
     "dispersion around centroids, heavy tails": spread_around_centroids,
+    "dispersion, confounded blocks": spread_in_blocks,
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 from ._checks import positive
 from .exceptions import InvalidParameterError
 
-__all__ = ["as_bytes", "as_seconds", "counted", "duration", "shortened", "size"]
+__all__ = ["among", "as_bytes", "as_seconds", "counted", "duration", "shortened", "size"]
 
 _TIMES = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0}
 _TIME = r"(\d+(?:\.\d+)?)\s*(h|min|m|s)"
@@ -58,6 +59,13 @@ def size(n_bytes: float) -> str:
         if n_bytes >= unit:
             return f"{n_bytes / unit:,.1f} {name}"
     return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.3g} kB"
+
+
+def among(value: float, low: float, high: float) -> str:
+    """Return a number with about three digits of the range that it lies in: 1995 among years, not 2e+03."""
+    reach, most = high - low, max(abs(low), abs(high))
+    more = round(math.log10(most / reach)) if 0.0 < reach < math.inf else 0
+    return f"{value:.{min(3 + max(more, 0), 17)}g}"
 
 
 def counted(n: int, one: str, more: str | None = None) -> str:

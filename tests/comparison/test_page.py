@@ -83,6 +83,21 @@ def test_a_large_collection_is_thinned_and_reported(report):
     assert html.count('<g class="sample') == 10
 
 
+def test_typical_members_and_neighbours_are_those_of_all_samples(report):
+    """They were the nearest of the samples that are drawn."""
+    html = replace(report, most_samples=5).html()
+    for label in ("a<b", "two"):
+        own = np.flatnonzero(report.y == label)
+        medoid = own[report.distances[np.ix_(own, own)].sum(axis=1).argmin()]
+        assert f"<figcaption>{report._caption(medoid).replace('<', '&lt;')}</figcaption>" in html
+    for row in re.findall(r'<div class="row">(.*?)</div>', html):
+        i, *near = map(int, re.findall(r"<figcaption>(\d+): ", row))
+        shown = re.findall(r"<br>([\d.]+)</figcaption>", row)
+        order = [j for j in np.argsort(report.distances[i], kind="stable") if j != i][: len(near)]
+        assert near == order
+        assert shown == [f"{report.distances[i, j]:.3g}" for j in order]
+
+
 def test_wrong_predictions_come_first_in_the_gallery(report):
     rows = re.findall(r'<div class="row">.*?<figcaption>(.*?)<br>', report.html())
     assert rows[0] == "3: a&lt;b, taken for two"

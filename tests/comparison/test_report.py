@@ -1,13 +1,20 @@
 """The page of a comparison, and the code it prints."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import stats
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.model_selection import RepeatedKFold
+from sklearn.pipeline import make_pipeline
 
-from kermes import Measures, compare, divergences, ground, kernels
+from kermes import Measures, compare, divergences, ground, inference, kernels
 from kermes.comparison import Candidate
-from kermes.comparison._report import expression, source_code
+from kermes.comparison._report import comparison_report, expression, source_code
 from kermes.exceptions import InvalidParameterError
+from kermes.features import MomentFeatures
 
 
 def sample(n=24, seed=0):
@@ -20,6 +27,9 @@ CANDIDATES = {
     "svc": Candidate("W2", divergences.Wasserstein(p=2)),
     "knn": Candidate("MMD", divergences.MMD(ground.Gaussian(sigma=0.7)), learner="knn"),
     "kernel": Candidate("IGV", kernel=kernels.IGV(eta=0.1), grid={"C": [1.0, 10.0]}),
+    "array": Candidate(
+        "moments", learner=make_pipeline(MomentFeatures(2), RidgeClassifierCV(np.geomspace(1e-3, 1, 25)))
+    ),
 }
 
 
@@ -54,3 +64,51 @@ def test_a_regression(tmp_path):
     y = np.array([m.points.std() for m in X])
     found = compare(X, y, "regression", [Candidate("W2", divergences.Wasserstein(p=2))], cv=3, progress=False)
     assert "Root mean squared error" in found.report(tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(1990, 2014, ["targets from 1990 to 2014", "dark (1990)", ": 1990, predicted "]), (0, 1e7, ["from 0 to 1e+07"])],
+)
+def test_targets_are_told_apart(low, high, shown, tmp_path):
+    """Years had three digits, which made 2e+03 of all of them."""
+    X, _ = sample()
+    y = np.linspace(low, high, len(X))
+    found = compare(X, y, "regression", [Candidate("W2", divergences.Wasserstein(p=2))], cv=3, progress=False)
+    html = found.report(tmp_path / "r.html").read_text()
+    for text in shown:
+        assert text in html
+    captions = re.findall(r'data-text="\d+: (\S+), predicted', html)
+    assert len(set(captions)) == len(X)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_samples_that_are_left_out_several_times_count_once(task, tmp_path):
+    """Repeated folds: tests were of copies, so that p was too small, and samples had numbers of copies."""
+    X, y = sample()
+    y = y if task == "classification" else y + np.linspace(0, 1, len(y))
+    folds = RepeatedKFold(n_splits=3, n_repeats=3, random_state=0)
+    found = compare(X, y, task, [Candidate("W2", divergences.Wasserstein(p=2))], cv=folds, progress=False)
+    report = comparison_report(found)
+    rows, truth, predicted = found.out_of_fold("W2")
+    assert len(report.X) == len(X)
+    for i in range(len(X)):
+        own = predicted[rows == i]
+        assert len(own) == 3
+        assert report.predicted[i] == (own.mean() if task == "regression" else stats.mode(own).mode)
+    html = report.html()
+    assert "72 predictions of 24 samples" in html
+    if task == "classification":
+        assert f"{np.mean(truth == predicted):.1%} right" in html
+        test = inference.permanova(found.distances("W2"), y, "precomputed", n_permutations=9)
+        assert f'<td class="number">{test.statistic:.3g}</td>' in html
+
+
+def test_samples_that_are_never_left_out_do_not_shift_the_numbers_of_others(tmp_path):
+    X, y = sample()
+    folds = [(np.arange(16), np.arange(16, 24)), (np.arange(8, 24), np.arange(4))]
+    found = compare(X, y, candidates=[Candidate("W2", divergences.Wasserstein(p=2))], cv=folds, progress=False)
+    html = found.report(tmp_path / "r.html").read_text()
+    shown = {int(i) for i in re.findall(r'data-text="(\d+): ', html)}
+    assert shown == {*range(4), *range(16, 24)}
+    assert "12 samples were never left out" in html

@@ -80,6 +80,53 @@ def test_other_places_of_points(tmp_path, use, points):
         assert data.columns == ("X_pca0", "X_pca1")
 
 
+def masked(group, name, hidden=False):
+    """Turn an array of strings into what anndata writes for strings of pandas 3: values with a mask."""
+    values = group[name][:]
+    del group[name]
+    part = group.create_group(name)
+    part.attrs["encoding-type"] = "nullable-string-array"
+    part.create_dataset("values", data=values)
+    part.create_dataset("mask", data=np.full(len(values), hidden))
+
+
+def test_names_with_a_mask(tmp_path):
+    def change(file):
+        masked(file["var"], "_index")
+        masked(file["obs"], "_index")
+        masked(file["obs/donor"], "categories")
+
+    plain, other = (
+        files.read(write_h5ad(tmp_path / name, change=how), by="donor", columns=["CD8", "CD3"])
+        for name, how in (("plain.h5ad", lambda file: None), ("masked.h5ad", change))
+    )
+    assert plain.columns == other.columns
+    assert_array_equal(plain.measures.points, other.measures.points)
+    assert_array_equal(plain.measures.keys, other.measures.keys)
+    hidden = write_h5ad(tmp_path / "hidden.h5ad", change=lambda file: masked(file["var"], "_index", True))
+    with pytest.raises(InvalidFileError, match="has gaps"):
+        files.read(hidden, by="donor")
+
+
+def test_a_table_in_obsm(tmp_path):
+    """``adata.obsm["umap"]`` may be a data frame, in the order of its columns."""
+
+    def change(file, second=PCA[:, 1]):
+        table = file["obsm"].create_group("table")
+        table.attrs["encoding-type"] = "dataframe"
+        table.attrs["_index"] = "_index"
+        table.attrs["column-order"] = ["u", "a"]
+        table.create_dataset("_index", data=[f"cell{i}" for i in range(60)])
+        table.create_dataset("u", data=PCA[:, 0])
+        table.create_dataset("a", data=second)
+
+    path = write_h5ad(tmp_path / "table.h5ad", change=change)
+    assert_array_equal(files.read(path, by="donor", use="table").measures.points, expected(PCA)[1])
+    path = write_h5ad(tmp_path / "text.h5ad", change=lambda file: change(file, ["x"] * 60))
+    with pytest.raises(InvalidFileError, match="other things than numbers"):
+        files.read(path, by="donor", use="table")
+
+
 def test_sparse_rows_are_read_in_pieces(tmp_path, monkeypatch):
     from kermes.measures import _anndata
 

@@ -22,6 +22,12 @@ def test_expected_improvement_is_the_integral(xi):
         assert_allclose(got, max(value, 0.0), rtol=1e-6, atol=1e-14)
 
 
+def test_expected_improvement_of_what_is_known_is_the_gain():
+    mean, std = np.array([-2.0, 0.0, 1.0, -2.0, -1e10]), np.array([0.0, 0.0, 0.0, 1e-300, 1e-300])
+    assert_allclose(ExpectedImprovement()(mean, std, 0.0), [2.0, 0.0, 0.0, 2.0, 1e10], rtol=1e-15)
+    assert_allclose(ExpectedImprovement(0.5)(mean[:1], std[:1], 0.0), [1.5], rtol=1e-15)
+
+
 def test_expected_improvement_has_a_gradient_where_it_underflows():
     """z = -40, -1e3, -1e6: the logarithm keeps its order and stays finite."""
     std = np.full(5, 1.0)

@@ -155,7 +155,11 @@ def _column(obs: Any, name: str) -> tuple[AnyArray, AnyArray]:
 
 
 def _strings(item: Any) -> AnyArray:
-    """Return a 1-D dataset; text as an object array of strings."""
+    """Return a 1-D dataset; text as an object array of strings. Names may be strings with a mask, that hides none."""
+    if hasattr(item, "keys"):
+        if np.any(item["mask"][:]):
+            raise ValueError(f"{item.name!r} has gaps")
+        item = item["values"]
     values = item.asstr()[:] if item.dtype.kind in "OS" else item[:]
     if values.ndim != 1:
         raise ValueError(f"{item.name!r} is not a column")
@@ -169,6 +173,11 @@ def _matrix(item: Any, path: Path) -> Any:
             raise ValueError(f"{item.name!r} is not a matrix")
         return item
     kind = item.attrs.get("encoding-type", "")
+    if kind == "dataframe":
+        table = [_column(item, name) for name in _column_order(item)]
+        if not table or any(values.dtype.kind not in "biuf" for values, _ in table):
+            raise ValueError(f"{item.name!r} is a table of other things than numbers")
+        return np.column_stack([np.where(gaps, np.nan, values.astype(np.float64)) for values, gaps in table])
     if kind == "csr_matrix":
         return SparseRows(item)
     if kind == "csc_matrix":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -48,8 +49,7 @@ def dispersion(
     center : 'median' or 'centroid'
         The spatial median, of the least sum of distances to the members, or the centroid, whose weights are equal.
     X, groups, divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
-        As in :func:`permanova`, with one factor. Blocks restrict the permutations and are removed from the
-        :math:`z_i`, not from the distances.
+        As in :func:`permanova`, with one factor; what blocks do is in the notes.
 
     Returns
     -------
@@ -66,8 +66,13 @@ def dispersion(
     they stay 5 %. Medians are found by Weiszfeld's iteration from the centroid, accelerated, until a step lowers the
     sum of distances by less than 0.001 %; it is then within 0.1 % of the least, or 0.5 % where members lie in clumps
     hundreds of times narrower than the group. Negative squared distances, which distances that are not Euclidean may
-    have, count as 0. *Cost*:
-    :math:`O(m n^2 (a - 1))` for m permutations and a groups with centroids, two to three times that with medians.
+    have, count as 0. *Blocks* restrict the permutations and are removed from the :math:`z_i`. Where they lie apart and
+    groups have unequal shares of them, the centres of groups lie in different blocks and all distances to them differ.
+    So the effects of the groups, fitted beside those of the blocks, are subtracted from the coordinates, residuals are
+    scaled by their leverages in place of the factor above, and :math:`z_i` is the distance to the common centre, blocks
+    included: of donors seen in all groups, their spread counts. *Cost*:
+    :math:`O(m n^2 (a - 1))` for m permutations and a groups with centroids, two to three times that with medians;
+    with b blocks :math:`O(m n^2 (a + b))`.
 
     References
     ----------
@@ -98,14 +103,29 @@ def dispersion(
     G = gower(study.squared)
     own = basis(indicators(codes), fixed)
     to_centers = to_medians if center == "median" else to_centroids
-    z, weights = to_centers(G, codes[None])
+    distances: Callable[[IndexArray], FloatArray]
+    if fixed.shape[1] == 1:
+        z, weights = to_centers(G, codes[None])
+        around = _around(G, codes, weights[0])
+
+        def distances(rows: IndexArray) -> FloatArray:
+            return to_centers(around, codes[rows])[0]
+
+    else:
+        less = _LessGroups.of(codes, fixed, own)
+        common = np.zeros((1, len(G)), dtype=codes.dtype)
+        around = less(G)
+        z = to_centers(around, common)[0]
+
+        def distances(rows: IndexArray) -> FloatArray:
+            return np.concatenate([to_centers(less(around, row), common)[0] for row in rows])
+
     if np.ptp(z) <= 1e-12 * z.max():  # equal up to rounding
         z[:] = z[0, 0]
         warn_alike("dispersion", DISTANCES, stacklevel=3)
-    around = _around(G, codes, weights[0])
 
     def share(rows: IndexArray) -> FloatArray:
-        return _share(to_centers(around, codes[rows])[0], own.T[:, rows], fixed)
+        return _share(distances(rows), own.T[:, rows], fixed)
 
     shares = _each_batch(share, permutations, max(1, BATCH // len(G)))
     observed = float(_share(z, own.T[:, None], fixed)[0])
@@ -137,6 +157,38 @@ def _around(G: FloatArray, codes: IndexArray, weights: FloatArray) -> FloatArray
     counts = np.bincount(codes)
     factor = np.sqrt(counts / (counts - 1))[codes]
     return np.asarray(factor[:, None] * (R @ G @ R.T) * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class _LessGroups:
+    r"""Coordinates less the effects of groups: :math:`N = F + U V^T` takes y to the blocks and scaled residuals.
+
+    With orthonormal bases B of the blocks and Q of the groups beside them, indicators A of the groups (centred), and
+    the fit :math:`y = B \beta + A \alpha + e`, :math:`N y = B \beta + F e`. F divides by the root of 1 - leverage, the
+    variance of a residual in units of that of an observation.
+    """
+
+    F: FloatArray  # (n,), 0 where the fit leaves nothing
+    U: FloatArray
+    V: FloatArray
+
+    @classmethod
+    def of(cls, codes: IndexArray, fixed: FloatArray, own: FloatArray) -> _LessGroups:
+        V = np.column_stack([fixed, own])
+        left = 1.0 - np.einsum("ij,ij->i", V, V)
+        some = left > 1e-9
+        F = np.where(some, 1.0 / np.sqrt(np.where(some, left, 1.0)), 0.0)
+        A = indicators(codes)
+        U = (1.0 - F)[:, None] * V
+        U[:, fixed.shape[1] :] -= (A - A.mean(axis=0)) @ np.linalg.pinv(own.T @ A)
+        return cls(F, U, V)
+
+    def __call__(self, G: FloatArray, rows: IndexArray | slice = np.s_[:]) -> FloatArray:
+        """Return the inner products N G N^T for the labels of ``rows``, which stay within their blocks."""
+        F, U, V = self.F[rows], self.U[rows], self.V[rows]
+        GV = G @ V
+        T = (F[:, None] * GV + 0.5 * U @ (V.T @ GV)) @ U.T
+        return np.asarray(F[:, None] * G * F + T + T.T)
 
 
 def _share(z: FloatArray, own: FloatArray, fixed: FloatArray) -> FloatArray:

@@ -74,8 +74,13 @@ class ExpectedImprovement(Acquisition):
         real(self.xi, "xi", low=0.0)
 
     def __call__(self, mean: FloatArray, std: FloatArray, best: float) -> FloatArray:
-        """Return EI itself."""
-        return np.exp(self.worth(mean, std, best).score)
+        r"""Return EI itself, :math:`g_+ + \sigma h(-|g| / \sigma)` with the gain :math:`g = f^* - \xi - \mu`."""
+        gain = best - self.xi - np.asarray(mean)
+        known = np.asarray(std) <= 0.0
+        with np.errstate(over="ignore"):  # of z: h is 0
+            z = -np.abs(gain) / np.where(known, 1.0, std)
+        log_h = _improvement(z)[0]
+        return np.asarray(np.maximum(gain, 0.0) + np.where(known, 0.0, std * np.exp(log_h)))
 
     def worth(self, mean: FloatArray, std: FloatArray, best: float) -> Worth:
         """Return log EI and its derivatives, see :class:`Acquisition`."""

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from ..._atomic import whole
 from ..._estimator import default_divergence
-from ..._quantities import duration
+from ..._quantities import among, duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...clustering import HierarchicalClustering
 from ...definiteness import spectrum
@@ -33,7 +34,7 @@ from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
 from .._model import CandidateModel
-from .._result import Comparison, Row
+from .._result import Comparison, OutOfFold, Row
 from .._search import gram_of
 from . import _sections as sections
 
@@ -77,6 +78,10 @@ class Report:
         Groups of samples that the validation kept together.
     columns : sequence of str
         Names of the coordinates, if they have any.
+    numbers : ndarray of shape (n,), optional
+        Row numbers of the samples in the data, if these are not all of them.
+    left_out : pair of ndarrays, optional
+        Truth and prediction of each time that a sample was left out, if that was more than once.
 
     Notes
     -----
@@ -100,22 +105,31 @@ class Report:
     most_samples: int = 600
     groups: AnyArray | None = None
     columns: Sequence[str] = ()
+    numbers: IndexArray | None = None
+    left_out: tuple[AnyArray, AnyArray] | None = None
 
     def html(self) -> str:
         """Return the page."""
+        pairs, one = self.left_out or (self.y, self.predicted), "most frequent"
         if self.task == "classification":
-            targets, predictions = f"{len(np.unique(self.y))} classes", sections.confusion(self.y, self.predicted)
+            targets, predictions = f"{len(np.unique(self.y))} classes", sections.confusion(*pairs)
         else:
-            targets = f"targets from {self.y.min():.3g} to {self.y.max():.3g}"
-            predictions = sections.regression(self.y, self.predicted)
+            ends = self.y.min(), self.y.max()
+            targets = "targets from {} to {}".format(*(among(end, *ends) for end in ends))
+            predictions, one = sections.regression(*pairs), "mean"
         lead = f"{self.X!r}, {targets}. Best: {self.entries[0].name}." if self.entries else repr(self.X)
         button = '<button class="copy" type="button">copy</button>'
         blocks = (f"<pre><code>{escape(text)}</code>{button}</pre>" for text in (self.code, self.command) if text)
-        note = '<p class="note">Each sample was predicted by a model that had not seen it.</p>'
+        note = "Each sample was predicted by a model that had not seen it."
+        if self.left_out is not None:
+            note = (
+                f"{len(pairs[0])} predictions of {len(self.y)} samples, each by a model that had not seen the sample; "
+                f"below, a sample has its {one} prediction."
+            )
         parts = {
             "Leaderboard": sections.leaderboard(self.entries, self.score),
             "Model": f"<p><code>{escape(self.model)}</code></p>{''.join(blocks)}",
-            "Predictions": predictions + note,
+            "Predictions": f'{predictions}<p class="note">{note}</p>',
             **self._classes(),
             **self._pictures(),
         }
@@ -133,16 +147,16 @@ class Report:
         return Path(path)
 
     def _classes(self) -> dict[str, str]:
-        """Return the sections on classes for which the data are suitable, from the samples that are drawn."""
+        """Return the sections on classes for which the data are suitable; tests are of the samples that are drawn."""
         if self.task != "classification" or len(np.unique(self.y)) < 2:
             return {}
-        shown, X, y, D, captions = self._shown()
+        shown, X, y, D, _ = self._shown()
         groups = None if self.groups is None else self.groups[shown]
         where = partial(sections.where_they_differ, columns=self.columns)
         found = {
             "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
             "Where they differ": sections.attempt(where, X, y, self.predicted[shown], D, groups),
-            "Typical members": sections.attempt(sections.typical, X, y, D, captions),
+            "Typical members": sections.attempt(sections.typical, self.X, self.y, self.distances, self._caption),
         }
         return {title: html for title, html in found.items() if html is not None}
 
@@ -152,12 +166,12 @@ class Report:
         plane = data_map(D, "precomputed")
         tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
         if self.task == "classification":
-            wrong = np.asarray(self.y != self.predicted)[shown]
-            map_html = sections.class_map(plane.coordinates, y, captions, wrong)
+            wrong = np.asarray(self.y != self.predicted)
+            map_html = sections.class_map(plane.coordinates, y, captions, wrong[shown])
             first, rings = "wrong predictions", "Wrongly predicted: with a ring. "
         else:  # the tenth with the largest errors
             error = np.abs(self.y - self.predicted)
-            wrong = np.asarray(error > np.quantile(error, 0.9))[shown]
+            wrong = np.asarray(error > np.quantile(error, 0.9))
             map_html, first, rings = sections.value_map(plane.coordinates, y, captions), "the largest errors", ""
         note = (
             f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
@@ -167,7 +181,9 @@ class Report:
             note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
         pictures = thumbnails(X)
         hidden = "".join(f'<div id="sample-{i}">{svg}</div>' for i, svg in enumerate(pictures))  # for hovering
-        near = sections.neighbours(D, _gallery(wrong), captions, pictures, GALLERY[1])
+        nearest = _nearest(self.distances, _gallery(wrong))  # among all samples
+        named, drawn = [self._caption(i) for i in nearest.ravel()], thumbnails(self.X[nearest.ravel()])
+        near = sections.neighbours(self.distances, nearest, named, drawn)
         return {
             "Map of the samples": f"{map_html}{note}<div hidden>{hidden}</div>",
             "Distances": sections.heat_map(D, tree.leaves_, captions, self.divergence),
@@ -181,10 +197,12 @@ class Report:
         captions = [self._caption(i) for i in rows]
         return rows, self.X[rows], self.y[rows], self.distances[np.ix_(rows, rows)], captions
 
-    def _caption(self, i: int) -> str:
+    def _caption(self, i: int | np.integer) -> str:
         key, both = self.X[int(i)].key, (self.y[i], self.predicted[i])
-        truth, guess = (f"{v:.3g}" if isinstance(v, float | np.floating) else str(v) for v in both)
-        name = f"{i if key is None else key}: {truth}"
+        ends = (self.y.min(), self.y.max()) if self.task == "regression" else None
+        truth, guess = (str(v) if ends is None else among(v, *ends) for v in both)
+        number = i if self.numbers is None else self.numbers[i]
+        name = f"{number if key is None else key}: {truth}"
         if self.task == "regression":
             return f"{name}, predicted {guess}"
         return name if self.y[i] == self.predicted[i] else f"{name}, taken for {guess}"
@@ -196,6 +214,12 @@ def _gallery(wrong: AnyArray) -> IndexArray:
     bad = bad[: max(GALLERY[0] // 2, GALLERY[0] - len(good))]
     rest = min(GALLERY[0] - len(bad), len(good))
     return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)
+
+
+def _nearest(D: FloatArray, rows: IndexArray) -> IndexArray:
+    """Return the samples, and those nearest to each: a row for each."""
+    near = ([j for j in np.argsort(D[i], kind="stable") if j != i][: GALLERY[1]] for i in rows)
+    return np.array([[i, *others] for i, others in zip(rows, near, strict=True)], dtype=np.intp)
 
 
 def page(title: str, lead: str, sections: Mapping[str, str]) -> str:
@@ -228,17 +252,18 @@ def comparison_report(found: Comparison, command: str = "", columns: Sequence[st
         )
     best, model = found.rows[0], found.best_
     left_out = found.out_of_fold(best.name)
-    order = np.argsort(left_out.rows, kind="stable")
-    rows = left_out.rows[order]  # with folds of one's own, not every sample need be left out once
+    rows, predicted = _one_each(left_out, found.task)
     gram, distances, divergence = _matrices(found, rows)
     n = len(found.X)
+    never = "" if len(rows) == n else f"; {n - len(rows)} samples were never left out, and are not on this page"
     ok = sum(row.status == "ok" for row in found.rows)
     seconds = sum(row.fit_seconds for row in found.rows)
     warned = sorted({warning for row in found.rows for warning in row.warnings})
     versions = [f"{name} {version(name)}" for name in ("kermes", "scikit-learn", "numpy")]
     facts = {
         "samples": f"{n}, {n * (n - 1) // 2:,} pairs; each pair of a distance was computed once",
-        "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each",
+        "validation": f"{len(found.folds)} outer folds; settings searched on {found.inner_cv} inner folds of each"
+        + never,
         "candidates": f"{ok} of {len(found.rows)} finished",
         "time": f"searches and fits {duration(seconds)}; distances: see the leaderboard",
         "convergence": "; ".join(warned) or "no warning",
@@ -247,8 +272,8 @@ def comparison_report(found: Comparison, command: str = "", columns: Sequence[st
     }
     return Report(
         X=found.X[rows],
-        y=left_out.truth[order],
-        predicted=left_out.predicted[order],
+        y=found.y[rows],
+        predicted=predicted,
         distances=distances,
         divergence=divergence,
         entries=found.rows,
@@ -261,7 +286,23 @@ def comparison_report(found: Comparison, command: str = "", columns: Sequence[st
         groups=None if found.groups is None else np.asarray(found.groups)[rows],
         facts=facts,
         columns=columns,
+        numbers=rows,
+        left_out=None if len(rows) == len(left_out.rows) else (left_out.truth, left_out.predicted),
     )
+
+
+def _one_each(left_out: OutOfFold, task: str) -> tuple[IndexArray, AnyArray]:
+    """Return the samples that were left out, each once, and one prediction of each: the most frequent, or the mean.
+
+    With folds of one's own a sample may be left out several times, or never.
+    """
+    rows, places = np.unique(left_out.rows, return_inverse=True)
+    if task == "regression":
+        return rows, np.bincount(places, left_out.predicted) / np.bincount(places)
+    labels, codes = np.unique(left_out.predicted, return_inverse=True)
+    counts = np.zeros((len(rows), len(labels)), dtype=np.intp)
+    np.add.at(counts, (places, codes), 1)
+    return rows, labels[counts.argmax(axis=1)]
 
 
 def source_code(model: CandidateModel) -> str:
@@ -273,18 +314,28 @@ def source_code(model: CandidateModel) -> str:
         if kind == "divergence" and model.takes_ == "kernel":
             grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
     values = {name: [_plain(value)] for name, value in grid.items()}
-    first = "" if candidate.preprocessing is None else f"    preprocessing={candidate.preprocessing!r},\n"
+    first = "" if candidate.preprocessing is None else f"    preprocessing={_code(candidate.preprocessing)},\n"
     imports = "".join(f"{line}\n" for line in sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)))
     return f"""# X: the measures as they were compared (thinned, if they were)
 from kermes import divergences, ground, kernels
 from kermes.comparison import Candidate, CandidateModel
 {imports}
 candidate = Candidate(
-    {candidate.name!r}, {parts}learner={candidate.learner!r},
+    {candidate.name!r}, {parts}learner={_code(candidate.learner)},
     grid={values!r},
 {first})
 model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)
 model.predict(X_new)"""
+
+
+def _code(thing: Any) -> str:
+    """Return the code of an estimator: all of it, and arrays as lists, in which no digit is lost."""
+    if not isinstance(thing, BaseEstimator):
+        return repr(thing)
+    copy = clone(thing)
+    arrays = {name: value for name, value in copy.get_params().items() if isinstance(value, np.ndarray)}
+    copy.set_params(**{name: value.tolist() for name, value in arrays.items()})
+    return str(copy.__repr__(N_CHAR_MAX=float("inf")))
 
 
 def _imports(thing: Any) -> set[str]:

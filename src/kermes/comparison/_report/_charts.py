@@ -10,6 +10,7 @@ from html import escape
 
 import numpy as np
 
+from ..._quantities import among
 from ..._typing import AnyArray, FloatArray
 from ...inspection import Difference
 
@@ -55,8 +56,8 @@ def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
     (x0, y0), (x1, y1) = place(low), place(high)
     line = f'<line class="axis" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>'
     ticks = "".join(
-        f'<text x="{place(t)[0]:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{t:.3g}</text>'
-        f'<text x="{MARGIN - 6}" y="{place(t)[1] + 4:.1f}" text-anchor="end">{t:.3g}</text>'
+        f'<text x="{place(t)[0]:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{among(t, low, high)}</text>'
+        f'<text x="{MARGIN - 6}" y="{place(t)[1] + 4:.1f}" text-anchor="end">{among(t, low, high)}</text>'
         for t in (low, (low + high) / 2, high)
     )
     names = (
@@ -137,7 +138,7 @@ def _difference_on_the_line(found: Difference) -> tuple[int, str]:
         for look, corner in zip(np.array(_looks(found))[order], corners(scores), strict=True)
     )
     ends = "".join(
-        f'<text x="{a:.1f}" y="{height + 12}" text-anchor="middle">{t:.3g}</text>'
+        f'<text x="{a:.1f}" y="{height + 12}" text-anchor="middle">{among(t, places[0], places[-1])}</text>'
         for a, t in ((x[0], places[0]), (x[-1], places[-1]))
     )
     return height + 16, f'{_axes(height - 4)}<polygon class="band" points="{band}"/>{dots}{ends}'

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from ..._quantities import duration
+from ..._quantities import among, duration
 from ..._typing import AnyArray, FloatArray, IndexArray
 from ...definiteness import Spectrum
 from ...divergences import Sinkhorn, SlicedWasserstein
@@ -152,17 +152,18 @@ def value_map(plane: FloatArray, y: FloatArray, captions: Sequence[str]) -> str:
     """Return the map of the samples, coloured by their targets."""
     extent = float(np.ptp(y)) or 1.0
     colours = ["rgb({},{},{})".format(*rgb) for rgb in heat((y - y.min()) / extent)]
-    note = f'<p class="note">Colour: the target, from dark ({y.min():.3g}) to bright ({y.max():.3g}).</p>'
+    low, high = (among(end, y.min(), y.max()) for end in (y.min(), y.max()))
+    note = f'<p class="note">Colour: the target, from dark ({low}) to bright ({high}).</p>'
     return note + sample_map(plane, colours, [""] * len(y), captions, np.zeros(len(y), dtype=bool))
 
 
-def neighbours(D: FloatArray, rows: IndexArray, captions: Sequence[str], pictures: Sequence[str], k: int) -> str:
-    """Return rows of pictures: a sample and its k nearest, with their distances."""
-    out = ""
-    for i in rows:
-        near = [j for j in np.argsort(D[i], kind="stable") if j != i][:k]
-        below = ["&nbsp;", *(f"{D[i, j]:.3g}" for j in near)]
-        out += _figures([pictures[j] for j in (i, *near)], [captions[j] for j in (i, *near)], below)
+def neighbours(D: FloatArray, near: IndexArray, captions: Sequence[str], pictures: Sequence[str]) -> str:
+    """Return rows of pictures: a sample and its nearest, with their distances; ``near`` has a row for each."""
+    out, k = "", near.shape[1]
+    for place, row in enumerate(near):
+        below = ["&nbsp;", *(f"{D[row[0], j]:.3g}" for j in row[1:])]
+        own = slice(place * k, (place + 1) * k)
+        out += _figures(pictures[own], captions[own], below)
     return out
 
 
@@ -233,15 +234,15 @@ def where_they_differ(
     )
 
 
-def typical(X: Measures, y: AnyArray, D: FloatArray, captions: Sequence[str]) -> str | None:
+def typical(X: Measures, y: AnyArray, D: FloatArray, caption: Callable[[int], str]) -> str | None:
     """Return the medoid of each class, and its barycentre if that can be drawn and takes a moment only."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > MOST_MEMBERS:
         return None
     members = [np.flatnonzero(codes == c) for c in range(len(classes))]
-    medoids = [int(rows[D[np.ix_(rows, rows)].sum(axis=1).argmin()]) for rows in members]
+    medoids = [int(rows[np.argmin([D[i, rows].sum() for i in rows])]) for rows in members]
     pictures = thumbnails(X[medoids])
-    html = _figures(pictures, [captions[i] for i in medoids])
+    html = _figures(pictures, [caption(i) for i in medoids])
     note = "The sample of each class whose distances to the others of its class have the smallest sum"
     if means := attempt(_barycentres, X, members):
         html += _figures(means, [f"mean of {name}" for name in classes])
