@@ -59,6 +59,12 @@ def test_every_place_of_points(use, points):
         (cells(), {"by": "doner"}, InvalidMeasureError, r"Did you mean 'donor'\?"),
         (cells(), {"use": "X_pac"}, InvalidParameterError, r"one of X, counts, X_pca, table; .*Did you mean 'X_pca'\?"),
         (
+            cells(obsm={"counts": PCA}),
+            {"use": "counts"},
+            InvalidParameterError,
+            "the name of a layer and of a key of obsm",
+        ),
+        (
             cells(),
             {"genes": ["CD44"]},
             InvalidMeasureError,

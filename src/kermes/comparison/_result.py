@@ -217,14 +217,14 @@ class Comparison:
             ) from None
         return pd.DataFrame(self.table)
 
-    def report(self, path: str | PathLike[str], command: str = "", columns: Sequence[str] = ()) -> Path:
+    def report(self, path: str | PathLike[str], command: str = "", columns: Sequence[str] | None = None) -> Path:
         """Write the comparison as one HTML file and return its path.
 
         ``command`` is shown as the way to repeat it; ``columns`` are names of the coordinates.
         """
         from ._report import comparison_report
 
-        return comparison_report(self, command, columns).save(path)
+        return comparison_report(self, command, columns or ()).save(path)
 
     def __repr__(self) -> str:
         columns = []

@@ -42,10 +42,14 @@ def from_anndata(adata: Any, by: str, use: str, genes: Sequence[str] | None, wei
 
 
 def pick_matrix(use: str, *places: Mapping[str, Any]) -> Any:
-    """Return the matrix of this name from the first of the places that has it."""
-    for place in places:
-        if use in place and place[use] is not None:
-            return place[use]
+    """Return the matrix of this name; two of one name are refused, unless one is X itself."""
+    found = [place[use] for place in places if use in place and place[use] is not None]
+    if len(found) > 1 and use != "X":
+        raise InvalidParameterError(
+            f"`use` is ambiguous: {use!r} is the name of a layer and of a key of obsm. Rename one."
+        )
+    if found:
+        return found[0]
     known = [name for place in places for name in place if place[name] is not None]
     raise InvalidParameterError(f"`use` must be one of {', '.join(known) or 'none'}; got {use!r}.{guess(use, known)}")
 
