@@ -1,13 +1,18 @@
 """Right within the bound, refused by an error that says why, or reported by a status; all else is a wrong number."""
 
+import inspect
+import itertools
 import os
+import secrets
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from mpmath import mp, mpf
 
 from kermes import Engine, pairwise
@@ -21,16 +26,79 @@ ENGINE = Engine("serial", memo=False)
 GRAIN = mpf(2) ** -1071
 
 
-def cases(default):
-    """Return Hypothesis settings: ``default`` cases, always the same, or as many random ones as KERMES_CASES says."""
-    given = os.environ.get("KERMES_CASES")
-    return settings(
-        max_examples=int(given) if given else default,
-        derandomize=not given,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+#: Cases of each truth; of those that have fewer, KERMES_CASES multiplies the number alike.
+CASES = 200
+
+
+@cache
+def drawn(strategy, number):
+    """Return so many cases, always the same ones; with KERMES_CASES random ones, by KERMES_SEED.
+
+    They are drawn once for all tests that share a strategy: Hypothesis takes longer to draw a pair than kermes to
+    compare it. Nothing is shrunk: measures have few atoms.
+    """
+    found = []
+
+    @settings(max_examples=number, derandomize=SEED is None, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(strategy)
+    def draw(case):
+        found.append(case)
+
+    (draw if SEED is None else seed(SEED)(draw))()
+    return found
+
+
+def drawn_together(strategies, number):
+    """Return tuples of cases: of each strategy by itself, as often as it takes, all but the first in random order."""
+    random, columns = Random(SEED or 0), []
+    for strategy in strategies:
+        column = list(itertools.islice(itertools.cycle(drawn(strategy, number)), number))
+        if columns:
+            random.shuffle(column)
+        columns.append(column)
+    return list(zip(*columns, strict=True))
+
+
+def _seed():
+    given = os.environ.get("KERMES_SEED")
+    if "KERMES_CASES" not in os.environ:
+        return None
+    return int(given) if given else secrets.randbits(32)
+
+
+SEED = _seed()
+
+
+def for_cases(test, *strategies, number=CASES):
+    """Run a test on ``number`` cases; a failure says which case it was and how to run it alone (``KERMES_CASE``)."""
+    number = max(1, number * int(os.environ.get("KERMES_CASES", CASES)) // CASES)
+    only = os.environ.get("KERMES_CASE")
+    cases = drawn_together(strategies, number)
+    for k in range(len(cases)) if only is None else [int(only)]:
+        try:
+            test(*cases[k])
+        except BaseException as error:
+            random = "" if SEED is None else f"KERMES_CASES={os.environ['KERMES_CASES']} KERMES_SEED={SEED} "
+            error.add_note(f"case {k} of {len(cases)}, alone by {random}KERMES_CASE={k}: {cases[k]!r}")
+            raise
+
+
+def over(*strategies, number=CASES):
+    """Return a decorator: the last arguments of a test are drawn from these strategies, ``number`` times."""
+
+    def decorate(test):
+        signature = inspect.signature(test)
+        given = list(signature.parameters.values())[: -len(strategies)]
+
+        def run(**arguments):
+            for_cases(partial(test, *(arguments[p.name] for p in given)), *strategies, number=number)
+
+        run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
+        run.__signature__ = signature.replace(parameters=given)
+        return run
+
+    return decorate
 
 
 def each(truths):
@@ -63,6 +131,11 @@ class Record:
 RECORDS = {}
 
 
+def judge_all(truth):
+    """Compare the values of kermes with the truth for all its pairs."""
+    for_cases(partial(judge, truth), truth.pairs)
+
+
 def judge(truth, pair):
     """Compare a value of kermes with the truth; both are d**power."""
     record = RECORDS.setdefault(truth.name, Record())
@@ -73,9 +146,8 @@ def judge(truth, pair):
         record.refused[found] += 1
         return
     value, reported = found
-    first, second = (exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
     with mp.workdps(40):
-        answer = truth.answer(first, second, pair)
+        answer = truth.answer(*measures(pair), pair)
         value = mpf(float(value)) ** (1 if truth.power == 2.0 else mpf(truth.power))
         check(record, value, _grained(answer, truth.power), reported, truth.name)
 
@@ -103,6 +175,16 @@ def check(record, value, answer, reported, name):
         f"{name}: {mp.nstr(value, 17)} for {mp.nstr(true, 17)}, off by {mp.nstr(abs(value - true), 3)}, "
         f"{mp.nstr(abs(value - true) / true if true else mpf(1), 3)} of it; the bound is {mp.nstr(bound, 3)}"
     )
+
+
+#: Truths of one strategy meet the same pairs; of more than these, the first are forgotten before they come again.
+KEPT = 4096
+
+
+@lru_cache(KEPT)
+def measures(pair):
+    """Return both measures of a pair in fractions."""
+    return tuple(exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
 
 
 def evaluate(divergence, pair, squared):

@@ -154,23 +154,14 @@ def twins(mu, nu):
     )
 
 
-#: Largest cost in units of epsilon up to which the dual is solved: digits of its Hessian.
-SOLVED = 300
-
-
 def sinkhorn(value, cost, distance, epsilon, tol, dim=2, **options):
     divergence = divergences.Sinkhorn(epsilon, cost, value, tol=tol)
 
     def answer(mu, nu, pair):
         if twins(mu, nu):
             return 0, 0
-        pooled = [*mu.points, *nu.points]
-        reach = max(long(distance(x, y)) for x in pooled for y in pooled)
-        if reach > SOLVED * epsilon:
-            ends = entropic.between(mu, nu, distance, epsilon, value)
-        else:
-            with mp.workdps(40 + int(reach / epsilon)), working(*mu.weights, *nu.weights, least=mp.dps):
-                ends = [entropic.value(mu, nu, distance, epsilon, value)]
+        reach, ends = entropic.values(mu, nu, distance, epsilon)
+        ends = ends[value]
         size = reach if value != "debiased" else abs(ends[-1]) + mpf(1e-4) * epsilon
         entropy = 0 if value == "transport" else epsilon
         return *ends, 10 * mpf(tol) * size + mpf(1e-14) * (reach + entropy)

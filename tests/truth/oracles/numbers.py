@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 from mpmath import mp, mpf
 
-#: Decimal digits beyond those that cancellation takes.
-DIGITS = 40
+#: Decimal digits beyond those that the ranges of numbers take: 40, and as many as differences in the last bits of
+#: coordinates cancel, 32 of an inner product and 64 of a determinant of two.
+DIGITS = 104
 
 
 class Exact(NamedTuple):
     """Distinct points, tuples of fractions, and their probabilities."""
 
-    points: list[tuple[Fraction, ...]]
-    weights: list[Fraction]
+    points: tuple[tuple[Fraction, ...], ...]
+    weights: tuple[Fraction, ...]
 
 
 def exact(points, weights):
@@ -24,7 +25,7 @@ def exact(points, weights):
         if weight:
             masses[tuple(Fraction(x) for x in point)] += Fraction(weight)
     total = sum(masses.values())
-    return Exact(list(masses), [w / total for w in masses.values()])
+    return Exact(tuple(masses), tuple(w / total for w in masses.values()))
 
 
 def long(x):
