@@ -7,7 +7,7 @@ import secrets
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from random import Random
 
 import numpy as np
@@ -18,7 +18,6 @@ from mpmath import mp, mpf
 from kermes import Engine, pairwise
 from kermes.exceptions import ConvergenceWarning, KermesError
 
-from .oracles import exact
 from .oracles.numbers import long
 
 ENGINE = Engine("serial", memo=False)
@@ -147,7 +146,7 @@ def judge(truth, pair):
         return
     value, reported = found
     with mp.workdps(40):
-        answer = truth.answer(*measures(pair), pair)
+        answer = truth.of(pair)
         value = mpf(float(value)) ** (1 if truth.power == 2.0 else mpf(truth.power))
         check(record, value, _grained(answer, truth.power), reported, truth.name)
 
@@ -175,16 +174,6 @@ def check(record, value, answer, reported, name):
         f"{name}: {mp.nstr(value, 17)} for {mp.nstr(true, 17)}, off by {mp.nstr(abs(value - true), 3)}, "
         f"{mp.nstr(abs(value - true) / true if true else mpf(1), 3)} of it; the bound is {mp.nstr(bound, 3)}"
     )
-
-
-#: Truths of one strategy meet the same pairs; of more than these, the first are forgotten before they come again.
-KEPT = 4096
-
-
-@lru_cache(KEPT)
-def measures(pair):
-    """Return both measures of a pair in fractions."""
-    return tuple(exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
 
 
 def evaluate(divergence, pair, squared):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.strategies import COORDINATES, MILD, pairs
-from tests.truth.judge import ENGINE, RECORDS, Record, check, each, for_cases, guarded, measures, over
-from tests.truth.oracles import entropies, feature_space, transport
+from tests.truth.judge import ENGINE, RECORDS, Record, check, each, for_cases, guarded, over
+from tests.truth.oracles import entropies, feature_space, measures, transport
 from tests.truth.oracles.numbers import long, working
 from tests.truth.truths import KERNELS
 

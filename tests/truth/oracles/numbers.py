@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from mpmath import mp, mpf
@@ -26,6 +27,12 @@ def exact(points, weights):
             masses[tuple(Fraction(x) for x in point)] += Fraction(weight)
     total = sum(masses.values())
     return Exact(tuple(masses), tuple(w / total for w in masses.values()))
+
+
+@lru_cache(4096)
+def measures(pair):
+    """Return both measures of a pair, which many truths share."""
+    return tuple(exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
 
 
 def long(x):
