@@ -130,9 +130,9 @@ class Record:
 RECORDS = {}
 
 
-def judge_all(truth):
-    """Compare the values of kermes with the truth for all its pairs."""
-    for_cases(partial(judge, truth), truth.pairs)
+def judge_all(truth, number=CASES):
+    """Compare values of kermes with the truth for ``number`` of its pairs."""
+    for_cases(partial(judge, truth), truth.pairs, number=number)
 
 
 def judge(truth, pair):

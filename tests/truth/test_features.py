@@ -202,7 +202,8 @@ def test_kernel_features_have_the_inner_products_of_the_kernel(drawn):
 def test_mixture_features_are_exponentials_of_means(drawn):
     points, weights = drawn
     X = Measures.from_samples(points, weights)
-    features = MixtureFeatures(kernels.SemigroupMixture([np.abs, lambda x: x**2], [1.0, 4.0]))
+    functions = [lambda x: np.abs(x[:, 0]), lambda x: x[:, 0] ** 2]
+    features = MixtureFeatures(kernels.SemigroupMixture(functions, [1.0, 4.0]))
     found = guarded(lambda: features.fit(X).transform(X))
     if isinstance(found, str):
         return
