@@ -23,15 +23,15 @@ from .oracles.numbers import long
 ENGINE = Engine("serial", memo=False)
 #: A few times the smallest number.
 GRAIN = mpf(2) ** -1071
-
-
-#: Cases of each truth; of those that have fewer, KERMES_CASES multiplies the number alike.
-CASES = 200
+#: Cases of each truth, and how many random ones are wanted instead; where a test has fewer, in proportion.
+CASES, WANTED = 200, os.environ.get("KERMES_CASES")
+#: Of random cases; None: always the same ones.
+SEED = int(os.environ.get("KERMES_SEED") or secrets.randbits(32)) if WANTED else None
 
 
 @cache
 def drawn(strategy, number):
-    """Return so many cases, always the same ones; with KERMES_CASES random ones, by KERMES_SEED.
+    """Return so many cases of a strategy.
 
     They are drawn once for all tests that share a strategy: Hypothesis takes longer to draw a pair than kermes to
     compare it. Nothing is shrunk: measures have few atoms.
@@ -59,27 +59,18 @@ def drawn_together(strategies, number):
     return list(zip(*columns, strict=True))
 
 
-def _seed():
-    given = os.environ.get("KERMES_SEED")
-    if "KERMES_CASES" not in os.environ:
-        return None
-    return int(given) if given else secrets.randbits(32)
-
-
-SEED = _seed()
-
-
 def for_cases(test, *strategies, number=CASES):
     """Run a test on ``number`` cases; a failure says which case it was and how to run it alone (``KERMES_CASE``)."""
-    number = max(1, number * int(os.environ.get("KERMES_CASES", CASES)) // CASES)
+    number = max(1, number * int(WANTED or CASES) // CASES)
     only = os.environ.get("KERMES_CASE")
     cases = drawn_together(strategies, number)
-    for k in range(len(cases)) if only is None else [int(only)]:
+    for k in range(number) if only is None else [int(only)]:
         try:
             test(*cases[k])
         except BaseException as error:
-            random = "" if SEED is None else f"KERMES_CASES={os.environ['KERMES_CASES']} KERMES_SEED={SEED} "
-            error.add_note(f"case {k} of {len(cases)}, alone by {random}KERMES_CASE={k}: {cases[k]!r}")
+            random = f"KERMES_CASES={WANTED} KERMES_SEED={SEED} " if WANTED else ""
+            with np.printoptions(precision=17):
+                error.add_note(f"{random}KERMES_CASE={k} runs this case alone: {cases[k]!r}")
             raise
 
 
