@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -205,6 +206,9 @@ BOUNDED = ("gaussian", "laplacian")
 RIDGE = 0.125
 
 
+features = lru_cache(4096)(feature_space.Features)  # of the divergences that have a kernel and its pairs in common
+
+
 def _in_features(name, make, formula, bound, kernel, dim, **options):
     point_kernel, k = KERNELS[kernel]
 
@@ -212,7 +216,7 @@ def _in_features(name, make, formula, bound, kernel, dim, **options):
         degree = {"linear": 1, "polynomial": 2}.get(kernel, 0)
         ranges = [abs(x) ** degree for m in (mu, nu) for point in m.points for x in point]
         with working(*mu.weights, *nu.weights, RIDGE, *ranges):
-            f = feature_space.Features(mu, nu, k, dim)
+            f = features(mu, nu, k, dim)
             value = formula(f)
             return value, bound(f, value, kernel)
 
