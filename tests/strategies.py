@@ -1,6 +1,7 @@
 """Hypothesis strategies: collections of measures, collections with their exact distances, and hostile pairs."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
@@ -35,7 +36,7 @@ def exact_transport(draw, dim=None):
 # -- hostile pairs for tests/truth ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """Two measures as a caller hands them over, arrays of any layout, and how they become collections.
 
@@ -57,6 +58,10 @@ class Pair:
         more = [np.ones(len(cloud)) for cloud in self.company]
         X = Measures.from_samples([first, *self.company], [self.weights[0], *more])
         return X, Measures.from_samples([second], [self.weights[1]])
+
+
+#: Of generators, for tests that draw more than their arguments.
+SEEDS = st.integers(0, 2**32 - 1)
 
 
 def _scaled(exponents):
@@ -143,6 +148,7 @@ def _read_only(x):
     return x
 
 
+@cache
 @st.composite
 def pairs(draw, dim, kinds=tuple(COORDINATES), weights=tuple(WEIGHTS), most=4, least=1, shared=False, company=True):
     """Draw a :class:`Pair` of measures of at most ``most`` atoms each on R^dim, hostile in every way we know.
@@ -184,6 +190,7 @@ def _histograms(draw, dim, scalars, weights, most):
     return Pair((support, support), tuple(masses), support=support)
 
 
+@cache
 @st.composite
 def many_against_one(draw, dim, size=2000):
     """Draw a :class:`Pair` of thousands of atoms and one."""
@@ -193,6 +200,7 @@ def many_against_one(draw, dim, size=2000):
     return Pair((cloud, np.array([point])), (rng.integers(1, 6, size), np.ones(1)))
 
 
+@cache
 @st.composite
 def collections(draw, dim, kinds=tuple(COORDINATES), weights=tuple(WEIGHTS), most=5, least=1, atoms=5):
     """Draw a collection of ``least`` to ``most`` measures as a caller hands it over: lists of points and of weights.

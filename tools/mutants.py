@@ -54,7 +54,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="test survivors without a verdict again")
     parser.add_argument("--least", type=float, default=0.9, help="share killed or judged equivalent, for exit code 0")
     options = parser.parse_args()
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    record = current(json.loads(RECORD.read_text()) if RECORD.exists() else {})
+    RECORD.write_text(_lines(record))
     warm_up()
     calls = recorded_calls()
     drawn = []
@@ -66,9 +67,20 @@ def main() -> None:
             known = record.get(name)
             if known is None or (options.again and known["outcome"] == "survived" and "verdict" not in known):
                 record[name] = outcome(module, mutants[name], calls)
-                RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
+                RECORD.write_text(_lines(record))
             print(f"{name}: {record[name]['outcome']}", flush=True)
     report([(name, record[name]) for name in drawn], options.least)
+
+
+def current(record: dict[str, dict]) -> dict[str, dict]:
+    """Return the entries whose mutants still exist: the others are of lines that are gone."""
+    modules = {name.split(" ", maxsplit=1)[0] for name in record}
+    names = {name for module in modules if (SOURCE / module).exists() for name in mutants_of(module)}
+    return {name: entry for name, entry in record.items() if name in names}
+
+
+def _lines(record: dict[str, dict]) -> str:
+    return json.dumps(dict(sorted(record.items())), indent=1) + "\n"
 
 
 def _rank(name: str, seed: int) -> bytes:

@@ -24,4 +24,7 @@ class Table:
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([str(Path(__file__).parent), "-q", *sys.argv[1:]], plugins=[Table()]))
+    options = ["-q", "--timeout=0", "-o", "faulthandler_timeout=0", *sys.argv[1:]]
+    here = Path(__file__).parent
+    paths = [] if any(Path(option.split("::")[0]).exists() for option in options) else [str(here)]
+    sys.exit(pytest.main([*paths, *options], plugins=[Table()]))

@@ -1,36 +1,111 @@
 """Right within the bound, refused by an error that says why, or reported by a status; all else is a wrong number."""
 
+import inspect
+import itertools
 import os
+import secrets
 import warnings
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache, partial
+from random import Random
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.internal.conjecture import providers
 from mpmath import mp, mpf
 
 from kermes import Engine, pairwise
 from kermes.exceptions import ConvergenceWarning, KermesError
 
-from .oracles import exact
 from .oracles.numbers import long
 
 ENGINE = Engine("serial", memo=False)
 #: A few times the smallest number.
 GRAIN = mpf(2) ** -1071
+#: Cases of each truth, and how many random ones are wanted instead; where a test has fewer, in proportion.
+CASES, WANTED = 200, os.environ.get("KERMES_CASES")
+#: Of random cases; None: always the same ones.
+SEED = int(os.environ.get("KERMES_SEED") or secrets.randbits(32)) if WANTED else None
 
 
-def cases(default):
-    """Return Hypothesis settings: ``default`` cases, always the same, or as many random ones as KERMES_CASES says."""
-    given = os.environ.get("KERMES_CASES")
-    return settings(
-        max_examples=int(given) if given else default,
-        derandomize=not given,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+@cache
+def drawn(strategy, number):
+    """Return so many cases of a strategy.
+
+    They are drawn once for all tests that share a strategy: Hypothesis takes longer to draw a pair than kermes to
+    compare it. Nothing is shrunk: measures have few atoms.
+    """
+    found = []
+
+    @settings(max_examples=number, derandomize=SEED is None, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(strategy)
+    def draw(case):
+        found.append(case)
+
+    with _without_numbers_of_modules():
+        (draw if SEED is None else seed(SEED)(draw))()
+    return found
+
+
+@contextmanager
+def _without_numbers_of_modules():
+    """Keep Hypothesis from drawing numbers that it finds in imported modules: other tests must not change the cases."""
+    if not hasattr(providers, "_get_local_constants"):  # Hypothesis of old
+        yield
+        return
+    with (
+        mock.patch.object(providers, "_get_local_constants", providers.Constants),
+        mock.patch.object(providers, "CONSTANTS_CACHE", type(providers.CONSTANTS_CACHE)(1024)),
+    ):
+        yield
+
+
+def drawn_together(strategies, number):
+    """Return tuples of cases: of each strategy by itself, as often as it takes, all but the first in random order."""
+    random, columns = Random(SEED or 0), []
+    for strategy in strategies:
+        column = list(itertools.islice(itertools.cycle(drawn(strategy, number)), number))
+        if columns:
+            random.shuffle(column)
+        columns.append(column)
+    return list(zip(*columns, strict=True))
+
+
+def for_cases(test, *strategies, number=CASES):
+    """Run a test on ``number`` cases; a failure says which case it was and how to run it alone (``KERMES_CASE``)."""
+    number = max(1, number * int(WANTED or CASES) // CASES)
+    only = os.environ.get("KERMES_CASE")
+    cases = drawn_together(strategies, number)
+    for k in range(number) if only is None else [int(only)]:
+        try:
+            test(*cases[k])
+        except BaseException as error:
+            random = f"KERMES_CASES={WANTED} KERMES_SEED={SEED} " if WANTED else ""
+            with np.printoptions(precision=17):
+                error.add_note(f"{random}KERMES_CASE={k} runs this case alone: {cases[k]!r}")
+            raise
+
+
+def over(*strategies, number=CASES):
+    """Return a decorator: the last arguments of a test are drawn from these strategies, ``number`` times."""
+
+    def decorate(test):
+        signature = inspect.signature(test)
+        given = list(signature.parameters.values())[: -len(strategies)]
+
+        def run(**arguments):
+            for_cases(partial(test, *(arguments[p.name] for p in given)), *strategies, number=number)
+
+        run.__name__, run.__doc__, run.__module__ = test.__name__, test.__doc__, test.__module__
+        run.__signature__ = signature.replace(parameters=given)
+        return run
+
+    return decorate
 
 
 def each(truths):
@@ -63,6 +138,11 @@ class Record:
 RECORDS = {}
 
 
+def judge_all(truth, number=CASES):
+    """Compare values of kermes with the truth for ``number`` of its pairs."""
+    for_cases(partial(judge, truth), truth.pairs, number=number)
+
+
 def judge(truth, pair):
     """Compare a value of kermes with the truth; both are d**power."""
     record = RECORDS.setdefault(truth.name, Record())
@@ -73,9 +153,8 @@ def judge(truth, pair):
         record.refused[found] += 1
         return
     value, reported = found
-    first, second = (exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
     with mp.workdps(40):
-        answer = truth.answer(first, second, pair)
+        answer = truth.of(pair)
         value = mpf(float(value)) ** (1 if truth.power == 2.0 else mpf(truth.power))
         check(record, value, _grained(answer, truth.power), reported, truth.name)
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from tests.strategies import COORDINATES, MILD, pairs
-from tests.truth.judge import ENGINE, RECORDS, Record, cases, check, each, guarded
-from tests.truth.oracles import entropies, exact, feature_space, transport
+from tests.truth.judge import ENGINE, RECORDS, Record, check, each, for_cases, guarded, over
+from tests.truth.oracles import entropies, feature_space, measures, transport
 from tests.truth.oracles.numbers import long, working
 from tests.truth.truths import KERNELS
 
@@ -191,22 +191,20 @@ def judge_kernel(truth, pair):
     if isinstance(value, str):
         record.refused[value] += 1
         return
-    first, second = (exact(x, w) for x, w in zip(pair.points, pair.weights, strict=True))
     with mp.workdps(40):
-        *ends, bound = truth.answer(first, second, pair)
+        *ends, bound = truth.answer(*measures(pair), pair)
         check(record, mpf(float(value)), (*ends, bound + mpf(2) ** -1070), False, truth.name)
 
 
 @each(TRUTHS)
-@cases(40)
-@given(st.data())
-def test_kernel(truth, data):
-    judge_kernel(truth, data.draw(truth.pairs))
+def test_kernel(truth):
+    for_cases(partial(judge_kernel, truth), truth.pairs)
 
 
 # -- definite where that is claimed ----------------------------------------------------------------
 
 
+@cache
 @st.composite
 def collections(draw, dim, finite):
     """Draw hostile measures, some of them twice."""
@@ -231,13 +229,13 @@ NAMES = [f"{row.divergence!r} dim {row.dim}" for row in CLAIMED]
 
 
 @pytest.mark.parametrize("row", CLAIMED, ids=NAMES)
-@cases(8)
-@given(st.data())
-def test_claimed_kernels_are_definite(row, data):
+def test_claimed_kernels_are_definite(row):
     text = repr(row.divergence)
     finite = "multinomial" in text or text == "JensenShannon(smoothing=None)"
-    X = data.draw(collections(row.dim, finite))
-    scale = data.draw(st.sampled_from([0.1, 1.0, 10.0]))
+    for_cases(partial(is_definite, row), collections(row.dim, finite), st.sampled_from([0.1, 1.0, 10.0]))
+
+
+def is_definite(row, X, scale):
     kernel = kernels.Exponential(row.divergence, scale, power=row.claims.negative_type, engine=ENGINE)
     assert kernel.is_positive_definite(row.dim)
     K = guarded(lambda: kernel(X))
@@ -245,8 +243,7 @@ def test_claimed_kernels_are_definite(row, data):
         assert np.linalg.eigvalsh(K)[0] >= -1e-7
 
 
-@cases(40)
-@given(
+@over(
     collections(2, False), st.sampled_from([ground.Linear(), ground.Gaussian(sigma=1.0)]), st.sampled_from([0.5, 1, 2])
 )
 def test_generalized_variance_kernels_are_definite(X, point_kernel, power):

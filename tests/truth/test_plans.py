@@ -4,11 +4,10 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 from tests.strategies import pairs
-from tests.truth.judge import cases, guarded
+from tests.truth.judge import guarded, over
 from tests.truth.oracles import entropic, exact, transport
 from tests.truth.oracles.numbers import long
 
@@ -47,11 +46,10 @@ def is_optimal(pair, p, divergence, distance):
     with mp.workdps(40):
         true = long(transport.program(first, second, distance, p))
         spread = long(transport.independent(first, second, distance, p))
-        costs = divergence.plan_costs(mu, nu)
-        if not np.isfinite(costs).all():
-            return
-        cost = sum(mpf(float(c)) * mpf(float(t)) for c, t in zip(costs.ravel(), plan.ravel(), strict=True))
-        assert abs(cost - true) <= 1e-12 * true + mpf(2e-14) * spread + mpf(1e-300)
+        costs = guarded(lambda: divergence.plan_costs(mu, nu))  # squares below the smallest number are refused
+        if not isinstance(costs, str) and np.isfinite(costs).all():
+            cost = sum(mpf(float(c)) * mpf(float(t)) for c, t in zip(costs.ravel(), plan.ravel(), strict=True))
+            assert abs(cost - true) <= 1e-12 * true + mpf(2e-14) * spread + mpf(1e-300)
     assert_allclose(_merged(plan.sum(axis=1), mu), _merged(mu.weights / mu.mass, mu), rtol=1e-13, atol=1e-30)
     assert_allclose(_merged(plan.sum(axis=0), nu), _merged(nu.weights / nu.mass, nu), rtol=1e-13, atol=1e-30)
 
@@ -59,26 +57,22 @@ def is_optimal(pair, p, divergence, distance):
 PLANNED = {"kinds": ("coarse", "plain", "whole", "offset", "outlier", "scaled"), "company": False}
 
 
-@cases(80)
-@given(pairs(1, **PLANNED))
+@over(pairs(1, **PLANNED))
 def test_plan_on_the_line(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(80)
-@given(pairs(2, **PLANNED))
+@over(pairs(2, **PLANNED))
 def test_plan_in_the_plane(pair):
     is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
 
 
-@cases(60)
-@given(pairs(2, **PLANNED))
+@over(pairs(2, **PLANNED))
 def test_plan_under_the_binary_cost(pair):
     is_optimal(pair, 1, divergences.Wasserstein(1, ground.Binary(1.5)), transport.binary(1.5))
 
 
-@cases(60)
-@given(pairs(2, **PLANNED))
+@over(pairs(2, **PLANNED))
 def test_potentials_prove_the_value(pair):
     mu, nu = (m for m in both(pair))
     C = divergences.Wasserstein(1).plan_costs(mu, nu)
@@ -90,8 +84,7 @@ def test_potentials_prove_the_value(pair):
     assert_allclose(a @ u + b @ v, value, rtol=1e-12, atol=1e-14 * size)
 
 
-@cases(15)
-@given(pairs(2, kinds=("coarse", "plain", "whole"), weights=("equal", "plain", "counts"), most=3, company=False))
+@over(pairs(2, kinds=("coarse", "plain", "whole"), weights=("equal", "plain", "counts"), most=3, company=False))
 def test_entropic_plan(pair):
     mu, nu = both(pair)
     epsilon, tol = 0.5, 1e-9

@@ -1,10 +1,12 @@
 """Entropic transport: Newton's method on the dual in mpmath, to the last digit."""
 
+from functools import cache
+
 from mpmath import mp, mpf
 
 from .entropies import entropy
 from .linear_algebra import solve
-from .numbers import long
+from .numbers import long, working
 from .transport import program
 
 #: Marginal error at which the potentials are final.
@@ -67,35 +69,53 @@ def _newton(a, b, C, epsilon, f, g, P):
     return f_new, g_new
 
 
-def value(mu, nu, distance, epsilon, which):
-    """Return the value of ``divergences.Sinkhorn`` of that name, and the largest cost."""
-    epsilon = mpf(epsilon)
+#: Largest cost in units of epsilon up to which the dual is solved: digits of its Hessian.
+SOLVED = 300
+
+
+@cache
+def values(mu, nu, distance, epsilon):
+    """Return the largest cost, and each value of ``divergences.Sinkhorn`` or two ends between which it is, by name."""
+    pooled = [*mu.points, *nu.points]
+    reach = max(long(distance(x, y)) for x in pooled for y in pooled)
+    if reach > SOLVED * epsilon:
+        return reach, between(mu, nu, distance, epsilon)
+    with mp.workdps(40 + int(reach / epsilon)), working(*mu.weights, *nu.weights, least=mp.dps):
+        return reach, solved(mu, nu, distance, mpf(epsilon))
+
+
+def solved(mu, nu, distance, epsilon):
+    """Return the values by name, of couplings that are known to the last digit."""
     a, b = ([long(w) for w in m.weights] for m in (mu, nu))
 
     def table(x, y):
         return [[long(distance(s, t)) for t in y.points] for s in x.points]
 
     C = table(mu, nu)
-    if which == "debiased":
-        return _minimum(a, b, C, epsilon) - sum(_minimum(w, w, table(m, m), epsilon) for w, m in ((a, mu), (b, nu))) / 2
-    P, _, _ = plan(a, b, C, epsilon)
+    P, f, g = plan(a, b, C, epsilon)
     cost = sum(p * c for row, costs in zip(P, C, strict=True) for p, c in zip(row, costs, strict=True))
-    return cost + epsilon * sum(p * mp.log(p) for row in P for p in row) if which == "regularized" else cost
+    own = sum(_minimum(w, w, table(m, m), epsilon) for w, m in ((a, mu), (b, nu))) / 2
+    return {
+        "transport": [cost],
+        "regularized": [cost + epsilon * sum(p * mp.log(p) for row in P for p in row)],
+        "debiased": [_attained(a, b, f, g) - own],
+    }
 
 
 def _minimum(a, b, C, epsilon):
     """Return the minimum of <P, C> + epsilon KL(P | a b')."""
     _, f, g = plan(a, b, C, epsilon)
+    return _attained(a, b, f, g)
+
+
+def _attained(a, b, f, g):
     return sum(w * s for w, s in zip([*a, *b], [*f, *g], strict=True))
 
 
-def between(mu, nu, distance, epsilon, which):
-    """Return two ends between which the value is: 0 <= KL(P | a b') <= H(a), H(b)."""
+def between(mu, nu, distance, epsilon):
+    """Return two ends between which each value is: 0 <= KL(P | a b') <= H(a), H(b)."""
     W = long(program(mu, nu, distance, 1))
     a, b = (entropy(m.weights) for m in (mu, nu))
-    least, most = mpf(0), epsilon * min(a, b)
-    if which == "regularized":
-        least, most = least - epsilon * (a + b), most - epsilon * (a + b)
-    elif which == "debiased":
-        least -= epsilon * (a + b) / 2
-    return W + least, W + most
+    most = epsilon * min(a, b)
+    own = epsilon * (a + b)
+    return {"transport": [W, W + most], "regularized": [W - own, W + most - own], "debiased": [W - own / 2, W + most]}

@@ -1,5 +1,6 @@
 """Transport: quantiles on the line, a linear program in fractions elsewhere."""
 
+import math
 from fractions import Fraction
 
 from mpmath import mp, mpf
@@ -77,6 +78,21 @@ def independent(mu, nu, distance, p):
     C = costs(mu, nu, distance, p)
     pairs = ((a, row) for a, row in zip(mu.weights, C, strict=True))
     return sum(_times(a * b, c) for a, row in pairs for b, c in zip(nu.weights, row, strict=True))
+
+
+#: Bits of roots of integers.
+ROOT = 160
+
+
+def to_one_point(points, weights, point, p):
+    """Return W_p^p, p = 1 or 2, of atoms of integer weights and a single point: integers over one power of two."""
+    ratios = [[float(x).as_integer_ratio() for x in row] for row in [*points.tolist(), point.tolist()]]
+    one = max(d for row in ratios for _, d in row)
+    *cloud, centre = ([n * (one // d) for n, d in row] for row in ratios)
+    squares = [sum((s - t) ** 2 for s, t in zip(x, centre, strict=True)) for x in cloud]
+    lengths = squares if p == 2 else [math.isqrt(s << 2 * ROOT) for s in squares]
+    total = sum(w * s for w, s in zip(weights.tolist(), lengths, strict=True))
+    return Fraction(total, int(weights.sum()) * one**p << (0 if p == 2 else ROOT))
 
 
 def sliced(mu, nu, p, directions):
