@@ -16,6 +16,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from numba import config, njit, version_info
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.misc.appdirs import AppDirs
 from numba.types import unliteral
 
@@ -112,10 +113,41 @@ class _Raw(_Linked):
         pass
 
 
+class _Fixed(Flags):  # type: ignore[misc]
+    """Flags that change no more: Numba compares them for each function that it may mean, 80,000 times in all."""
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        known: dict[str, Any] = super().values()
+        return known
+
+    def values(self) -> dict[str, Any]:
+        """Return all of them."""
+        return self._known
+
+    @cached_property
+    def _digest(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._digest
+
+    __eq__ = Flags.__eq__
+
+
+class _Flags(Flags):  # type: ignore[misc]
+    """The flags of a function, whose copy is all that others ask for."""
+
+    def copy(self) -> _Fixed:
+        """Return a copy that is fixed."""
+        return _Fixed(self)
+
+
 class _Compiler(Compiler):  # type: ignore[misc]
     """The compiler of what Python calls. What it makes lasts as long as it works: there is no garbage to look for."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
+        self.state.flags = _Flags(self.state.flags)
         collected = gc.isenabled()
         gc.disable()
         try:
@@ -131,6 +163,7 @@ class _PartCompiler(Compiler):  # type: ignore[misc]
     library: type[_Linked] = _Linked
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
+        self.state.flags = _Flags(self.state.flags)
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         return super().compile_extra(function)
 
@@ -183,7 +216,7 @@ least_core = _core(_RawCompiler, fastmath={"reassoc", "nnan", "nsz"}, _nrt=False
 #: the whole caller.
 part_core = _core(_RawCompiler, forceinline=True, _nrt=False)
 #: For what Python calls as well as other cores, in one process.
-shared_core = _core(None, fastmath={"reassoc", "contract", "arcp", "nsz"})
+shared_core = _core(None, fastmath={"reassoc", "contract", "arcp", "nsz"}, _nrt=False)
 #: Parts of one caller, compiled into it under its flags and never on their own.
 inline_core = _core(inline="always")
 #: For what takes a function of the user, which exists in this process only.
