@@ -215,8 +215,8 @@ least_core = _core(_RawCompiler, fastmath={"reassoc", "nnan", "nsz"}, _nrt=False
 #: Small parts of many callers: typed once, and compiled into them by LLVM. Inlined by Numba, each would make it copy
 #: the whole caller.
 part_core = _core(_RawCompiler, forceinline=True, _nrt=False)
-#: For what Python calls as well as other cores, in one process.
-shared_core = _core(None, fastmath={"reassoc", "contract", "arcp", "nsz"}, _nrt=False)
+#: For what Python calls as well as other cores, in one process; and for Gaussians, whose last digits would change.
+shared_core = _core(None, fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: Parts of one caller, compiled into it under its flags and never on their own.
 inline_core = _core(inline="always")
 #: For what takes a function of the user, which exists in this process only.
