@@ -127,7 +127,7 @@ class _Fixed(Flags):  # type: ignore[misc]
 
     @cached_property
     def _digest(self) -> int:
-        return super().__hash__()
+        return int(super().__hash__())
 
     def __hash__(self) -> int:
         return self._digest
