@@ -208,7 +208,7 @@ tile_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = _core(fastmath={"contract"})
 #: For arithmetic on sums of two doubles, which fused multiply-adds would break. For exact transport, like the searches
-#: and small parts below: nothing allocates or counts references, a third of the time in which it compiled.
+#: and small parts below: nothing allocates or counts references, so that there is less to compile.
 exact_core = _core(_RawCompiler, _nrt=False)
 #: For searches of the least of numbers that cannot be nan: vectorisable.
 least_core = _core(_RawCompiler, fastmath={"reassoc", "nnan", "nsz"}, _nrt=False)
