@@ -38,7 +38,7 @@ def test_a_core_is_compiled_once_whatever_constants_others_pass(monkeypatch):
     monkeypatch.setattr(step, "_cache", NullCache())
     monkeypatch.setattr(steps, "_cache", NullCache())
     assert steps(5) == 8
-    assert len(step.overloads) == 1
+    assert len(step.part.overloads) == 1
 
 
 def test_exp_is_accurate_inside_a_reordering_loop():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inline_core, inner_core, tile_core
+from .jit import inline_core, tile_core
 
 #: Rows of a group: 16 of 160 entries are 20 KiB. Eight take 6 % longer, 24 take 5 %.
 GROUP = 16
@@ -18,7 +18,7 @@ GROUP = 16
 STRIP = 64
 
 
-@inner_core
+@tile_core
 def factor(A, inverse, start, stop):
     """Factorise rows ``start`` to ``stop`` of A = L L', whose rows before ``start`` hold L already.
 
@@ -68,7 +68,7 @@ def two_rows(A, inverse, i, j):
     a1[j + 2], a1[j + 3] = x0 * m20 + x1 * m21 + x2 * m22, (x0 * m30 + x1 * m31) + (x2 * m32 + x3 * m33)
 
 
-@inner_core
+@tile_core
 def diagonal_block(A, inverse, i):
     """Rows and columns i to i + 3; returns the logarithm of the product of their pivots."""
     a0, a1, a2, a3 = A[i, :i], A[i + 1, :i], A[i + 2, :i], A[i + 3, :i]
@@ -109,7 +109,7 @@ def diagonal_block(A, inverse, i):
     return np.log(d0) + np.log(d1) + np.log(d2) + np.log(d3)
 
 
-@inner_core
+@tile_core
 def forward(A, inverse, start, stop, z):
     """Solve L z = z in place for the entries ``start`` to ``stop``, those before being solved; return their squares."""
     total = 0.0

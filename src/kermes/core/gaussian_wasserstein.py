@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from .centred_atoms import centred_block
-from .jit import tile_core
+from .jit import shared_core
 from .lanes import LANES, load, splat, store
 from .moments import gap_of_means
 from .nuclear_norms import nuclear_norms
@@ -30,7 +30,7 @@ class CovarianceFactors(NamedTuple):
     offsets: IndexArray
 
 
-@tile_core
+@shared_core
 def lane_scratch(A, rows, B, cols):
     """Return V for LANES matrices with the smaller side as rows, and what `nuclear_norms` needs beside it."""
     n, m = longest(A.offsets, rows), longest(B.offsets, cols)
@@ -38,7 +38,7 @@ def lane_scratch(A, rows, B, cols):
     return np.empty((side, max(n, m) + 1, LANES)), np.empty((2, side, LANES)), np.empty((1, 2, LANES))
 
 
-@tile_core
+@shared_core
 def pick(order, at, after, sizes, p, picked):
     """Fill ``picked`` with the next columns > ``after`` of order[at:]; return how many, their largest size, the next.
 
@@ -56,7 +56,7 @@ def pick(order, at, after, sizes, p, picked):
     return count, largest, at
 
 
-@tile_core
+@shared_core
 def clear(V, p, q):
     """Set V[a, b] = 0 for a < p, b < q in all lanes."""
     for a in range(p):
@@ -64,7 +64,7 @@ def clear(V, p, q):
             store(V, a, b, splat(0.0))
 
 
-@tile_core
+@shared_core
 def gather(B, cols, picked, count, G, q):
     """G[b, k, lane] = row b of the factor of the picked columns, 0 up to q rows and in the lanes that are left."""
     clear(G, q, B.factors.shape[1])
@@ -76,7 +76,7 @@ def gather(B, cols, picked, count, G, q):
                 G[b, k, lane] = B.factors[first + b, k]
 
 
-@tile_core
+@shared_core
 def inner_products(A, i, G, q, turned, V):
     """V[a, b] = <F_a, G_b> for the factor of measure i of A and the lanes G; transposed if ``turned``."""
     start, rank = A.offsets[i], A.factors.shape[1]
@@ -91,7 +91,7 @@ def inner_products(A, i, G, q, turned, V):
                 store(V, a, b, total)
 
 
-@tile_core
+@shared_core
 def features_tile(A, rows, B, cols, sizes, order, triangle, out, status):
     """out[i, j] = |m - m'|^2 + tr S + tr S' - 2 |F G'|_* from explicit ``CovarianceFactors``.
 
@@ -119,7 +119,7 @@ def features_tile(A, rows, B, cols, sizes, order, triangle, out, status):
                 status[i, j] = UNCONVERGED if ends[0, 0, lane] > 0.0 else OK
 
 
-@tile_core
+@shared_core
 def put(block, p, q, V, lane):
     """V[a, b, lane] = block[a, b] for a < p, b < q."""
     for a in range(p):
@@ -127,7 +127,7 @@ def put(block, p, q, V, lane):
             V[a, b, lane] = block[a, b]
 
 
-@tile_core
+@shared_core
 def atoms_tile(ground, A, rows, B, cols, sizes, order, triangle, out, status):
     """out[i, j] = |m - m'|^2 + tr S + tr S' - 2 |F'G|_* from ``CentredAtoms``; ``sizes`` and ``order`` as there."""
     V, scratch, ends = lane_scratch(A, rows, B, cols)

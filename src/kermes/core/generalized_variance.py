@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from .cholesky import factor, forward, pad
-from .jit import inline_core, inner_core, tile_core
+from .jit import inline_core, tile_core
 from .points import longest, padded, values_row
 
 #: The factor of s = sqrt(w / ridge) in the mean of two measures, whose weights are halved.
@@ -80,7 +80,7 @@ def workspace(dim, side):
     )  # fmt: skip
 
 
-@inner_core
+@tile_core
 def place_atoms(A, row, scale, corner, work):
     """Copy the atoms of a measure to the places from ``corner`` on, s times ``scale``; returns where they end.
 
@@ -103,7 +103,7 @@ def place_atoms(A, row, scale, corner, work):
     return stop
 
 
-@inner_core
+@tile_core
 def fill_rows(ground, start, stop, end, work):
     """Fill the lower triangle of I + T in the rows ``start`` to ``stop`` and the columns before ``end``."""
     x, ids, scales, L, _, _ = work

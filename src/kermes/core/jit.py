@@ -10,11 +10,13 @@ Where no folder can be written to, code is compiled for each process anew; a dam
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from numba import config, njit, version_info
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.misc.appdirs import AppDirs
 from numba.types import unliteral
 
@@ -78,9 +80,9 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]
-    """Code that is part of its callers: linked into theirs, and neither optimised nor turned into machine code before.
+    """Code that is part of its callers: linked into theirs, and not turned into machine code before.
 
-    Numba would do both for every function, and again for all that it calls, at each level.
+    Numba would do that for every function, and again for all that it calls, at each level.
     """
 
     @property
@@ -96,80 +98,127 @@ class _Linked(JITCodeLibrary):  # type: ignore[misc]
         self._ensure_finalized()
         return 0
 
-    def _optimize_final_module(self) -> None:
-        pass
-
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
-class _LinkedCompiler(Compiler):  # type: ignore[misc]
-    """The compiler of parts."""
+class _Raw(_Linked):
+    """Code that is not optimised before it is part of its callers either."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
+class _Fixed(Flags):  # type: ignore[misc]
+    """Flags that change no more: Numba compares them for each function that it may mean, 80,000 times in all."""
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        known: dict[str, Any] = super().values()
+        return known
+
+    def values(self) -> dict[str, Any]:
+        """Return all of them."""
+        return self._known
+
+    @cached_property
+    def _digest(self) -> int:
+        return int(super().__hash__())
+
+    def __hash__(self) -> int:
+        return self._digest
+
+    __eq__ = Flags.__eq__
+
+
+class _Flags(Flags):  # type: ignore[misc]
+    """The flags of a function, whose copy is all that others ask for."""
+
+    def copy(self) -> _Fixed:
+        """Return a copy that is fixed."""
+        return _Fixed(self)
+
+
+class _Compiler(Compiler):  # type: ignore[misc]
+    """The compiler of what Python calls. What it makes lasts as long as it works: there is no garbage to look for."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
-        self.state.library = _Linked(self.state.targetctx.codegen(), function.__qualname__)
+        self.state.flags = _Flags(self.state.flags)
+        collected = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if collected:
+                gc.enable()
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    """The compiler of parts."""
+
+    library: type[_Linked] = _Linked
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        self.state.flags = _Flags(self.state.flags)
+        self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         return super().compile_extra(function)
 
 
+class _RawCompiler(_PartCompiler):
+    library = _Raw
+
+
 #: Versions of Numba whose libraries of code were tried. With others, parts are compiled as all functions are: the same
-#: code in the end, which takes exact transport half as long again to compile.
+#: code in the end, which takes twice as long to compile.
 LINKABLE = (0, 61) <= version_info.short < (0, 69)
+#: Options of parts, which take no arguments from Python.
+PART = {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler} if LINKABLE else {}
 
 
-def _core(linked: bool = False, **options: Any) -> Any:
-    """Return the decorator that compiles a function, and keeps what was compiled."""
-    linked = linked and LINKABLE
-    if linked:
-        options |= {"no_cpython_wrapper": True, "pipeline_class": _LinkedCompiler}
-    compiled = njit(**OPTIONS, **options)
+def _core(part: type[_PartCompiler] | None = _PartCompiler, **options: Any) -> Any:
+    """Return the decorator that compiles a function, and keeps what was compiled, for calls from Python.
+
+    For calls from other cores it is compiled by ``part``; None: once for both.
+    """
+    compiled = njit(**OPTIONS, **options, pipeline_class=_Compiler)
+    linked = njit(**OPTIONS, **options, **{**PART, "pipeline_class": part}) if part and LINKABLE else None
 
     def decorate(function: Callable[..., Any]) -> Any:
         core = compiled(function)
         if config.DISABLE_JIT:
             return core
-        template = core.get_call_template
+        if CACHED:
+            core._cache = _Cache(function)
+        core.part = called = linked(function) if linked else core
+        template = called.get_call_template
         # Numba would compile a core again for each constant that another core passes: twice the time for some.
         core.get_call_template = lambda args, kws: template(tuple(map(unliteral, args)), kws)
-        if CACHED and not linked:
-            core._cache = _Cache(function)
-        if "no_cpython_wrapper" in options:
-            _hide(core)
+        core.get_overload = called.get_overload
         return core
 
     return decorate
 
 
-def _hide(core: Any) -> None:
-    """Refuse calls from Python of a core that has no code to take them, which would crash."""
-
-    def refuse(*args: Any, **kws: Any) -> None:
-        raise TypeError(f"{core.py_func.__name__} is called by other cores only.")
-
-    core.add_overload = lambda result: core.overloads.__setitem__(tuple(result.signature.args), result)
-    core._compile_for_args = refuse
-
-
 #: For loops that only add up: vectorisable.
 tile_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"})
-#: The same for parts that only cores call: what takes arguments from Python is a tenth of the time to compile them.
-inner_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"}, no_cpython_wrapper=True)
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = _core(fastmath={"contract"})
-#: For arithmetic on sums of two doubles, which fused multiply-adds would break.
-exact_core = _core()
+#: For arithmetic on sums of two doubles, which fused multiply-adds would break. For exact transport, like the searches
+#: and small parts below: nothing allocates or counts references, so that there is less to compile.
+exact_core = _core(_RawCompiler, _nrt=False)
 #: For searches of the least of numbers that cannot be nan: vectorisable.
-least_core = _core(fastmath={"reassoc", "nnan", "nsz"})
-#: Parts of one caller, compiled into it under its flags and never on their own: a chain of functions is optimised
-#: again at every level, so that the Sinkhorn tiles would take twice as long to compile.
-inline_core = _core(inline="always")
+least_core = _core(_RawCompiler, fastmath={"reassoc", "nnan", "nsz"}, _nrt=False)
 #: Small parts of many callers: typed once, and compiled into them by LLVM. Inlined by Numba, each would make it copy
 #: the whole caller.
-part_core = _core(forceinline=True, linked=True)
-#: Larger parts of one caller, each compiled on its own: what Numba does with a function grows faster than its length.
-#: Like searches, they are not called from Python.
-step_core = _core(linked=True)
-search_core = _core(fastmath={"reassoc", "nnan", "nsz"}, linked=True)
+part_core = _core(_RawCompiler, forceinline=True, _nrt=False)
+#: For what Python calls as well as other cores, in one process; and for Gaussians, whose last digits would change.
+shared_core = _core(None, fastmath={"reassoc", "contract", "arcp", "nsz"})
+#: Parts of one caller, compiled into it under its flags and never on their own.
+inline_core = _core(inline="always")
 #: For what takes a function of the user, which exists in this process only.
 uncached_core = njit(nogil=True, error_model="numpy")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import tile_core
+from .jit import shared_core
 from .lanes import any_greater, load, root, splat, store, where_greater
 
 #: Squared cosine from which a pair of rows is rotated. The terms of third order are below p^2 c^3 / 16 of the nuclear
@@ -26,7 +26,7 @@ SWEEPS = 40
 SMALL, LARGE = 1e-100, 1e140
 
 
-@tile_core
+@shared_core
 def dot(V, i, j, q):
     """Return the inner products of rows i and j, of the even number q of columns: two sums wait less than one."""
     even, odd = splat(0.0), splat(0.0)
@@ -36,7 +36,7 @@ def dot(V, i, j, q):
     return even + odd
 
 
-@tile_core
+@shared_core
 def rotate(V, i, j, q, cosine, sine):
     """Rotate rows i and j."""
     for k in range(q):
@@ -45,7 +45,7 @@ def rotate(V, i, j, q, cosine, sine):
         store(V, j, k, sine * x + cosine * y)
 
 
-@tile_core
+@shared_core
 def measure_rows(V, p, q, rows):
     """Set rows[0] and rows[1] to the squared norms and the norms of the rows; return the largest square."""
     largest = splat(0.0)
@@ -57,7 +57,7 @@ def measure_rows(V, p, q, rows):
     return largest
 
 
-@tile_core
+@shared_core
 def normalise(V, p, q, largest):
     """Divide by the largest entry where squares underflow or overflow; return what it was divided by, or 1."""
     top = splat(0.0)
@@ -74,7 +74,7 @@ def normalise(V, p, q, largest):
     return unit
 
 
-@tile_core
+@shared_core
 def turn(V, i, j, q, c, limit, rows):
     """Rotate rows i and j, of the inner products c, until they are orthogonal, in the lanes where c^2 > limit.
 
@@ -90,7 +90,7 @@ def turn(V, i, j, q, c, limit, rows):
     store(rows, 0, j, load(rows, 0, j) + tangent * c)
 
 
-@tile_core
+@shared_core
 def sweep(V, p, q, rows, floor, ends):
     """Rotate each pair of rows once where it is needed; rows of a squared norm up to ``floor`` are left alone.
 
@@ -115,7 +115,7 @@ def sweep(V, p, q, rows, floor, ends):
     return loss, moved
 
 
-@tile_core
+@shared_core
 def nuclear_norms(V, p, columns, rows, ends):
     """Set ends[0, 1] to the nuclear norms of V (p, columns, LANES); ends[0, 0] > 0 where they did not converge.
 

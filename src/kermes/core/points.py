@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from .exp import exp
 from .ground_codes import BINARY, EUCLIDEAN, GAUSSIAN, LAPLACIAN, POLYNOMIAL, TORUS
-from .jit import inline_core, inner_core, tile_core, uncached_core
+from .jit import inline_core, shared_core, tile_core, uncached_core
 
 #: In place of a code: values are looked up in a table by the numbers of the points.
 TABLE = -1
@@ -83,7 +83,7 @@ def sum_row(term, x, i, y, start, stop, period, out):
             out[j] += term(x0, y[k, first + j], period) + term(x1, y[k + 1, first + j], period)
 
 
-@inner_core
+@tile_core
 def kernel_row(code, params, x, i, y, start, stop, out):
     """out[j] = k(x_i, y_(start + j)) for the point kernel ``code``; what kinds share is compiled once."""
     n = stop - start
@@ -165,7 +165,7 @@ def kernel_block(code, params, x, y, out):
         kernel_row(code, params, x, i, y, 0, y.shape[1], out[i])
 
 
-@tile_core
+@shared_core
 def cost_block(code, params, x, y, out):
     """out[i, j] = c(x_i, y_j) between the first n points of x and the first m of y; contiguous.
 

@@ -373,8 +373,9 @@ class NetworkSimplex(Route):
             return out, status
         ground, points = core_ground(self.cost, self.table), self._coordinates
         in_place = self.p == 1.0 and bool(self.cost.metric)
-        tree = core.transport.network_simplex.make_tree(int(np.diff(A.offsets).max() + np.diff(B.offsets).max()))
-        core.transport.exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, tree, out, status)
+        n, m = (int((Z.offsets[of + 1] - Z.offsets[of]).max()) for Z, of in ((A, rows), (B, cols)))
+        room = core.transport.exact.make_room(n, m, len(points))
+        core.transport.exact.tile(ground, points, self.p, in_place, A, rows, B, cols, triangle, room, out, status)
         return out, status
 
 

@@ -24,7 +24,7 @@ from numba import types
 from numba.extending import overload
 
 from ..intrinsics import borrowed, lesser
-from ..jit import inline_core, tile_core
+from ..jit import PART, inline_core, tile_core
 from ..status import OK
 from .block import GROUP, dots8
 from .loop import f4
@@ -109,7 +109,7 @@ def bound_gap(out, side, block, first, p, q):
         out.bounds.gaps[p, q] = gap_bound(block, order, parent, first)
 
 
-@overload(bound_gap)
+@overload(bound_gap, jit_options=PART)
 def _bound_gap(out, side, block, first, p, q):
     """Compile nothing where nothing is asked for: plain values would take a second longer."""
     if isinstance(out.types[out.fields.index("bounds")], types.NoneType):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exp import exp
 from ..intrinsics import lesser
-from ..jit import inline_core, inner_core, least_core, strict_core
+from ..jit import inline_core, least_core, strict_core, tile_core
 from ..status import OK, UNCONVERGED
 from .block import atom_costs, spread
 from .stabilised import RANGE, fill_kernel
@@ -19,7 +19,7 @@ from .stabilised import RANGE, fill_kernel
 LIGHT = 0.1  # part of the mean weight of its measure below which an atom does not link others: it carries too little
 
 
-@inner_core
+@tile_core
 def soft_rows(C, a, f, eps, out):
     """out_i = -eps log sum_j a_j exp((f_j - C_ij) / eps): with it as the other potential the rows of the plan are a."""
     n, inv = a.size, 1.0 / eps
@@ -32,7 +32,7 @@ def soft_rows(C, a, f, eps, out):
         out[i] = -eps * math.log(total) - top
 
 
-@inner_core
+@tile_core
 def scaled_sums(K, a, u, scaled, out):
     """Fill out = K diag(a) u."""
     for j in range(a.size):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..intrinsics import borrowed
-from ..jit import search_core, step_core
+from ..jit import exact_core, least_core
 from .doubles import EPS, add, two_product, two_sum
 from .pricing import NOISE
 from .tree import ALL, NONE, arc_cost, hang, has, make, pass_on
 
 
-@step_core
+@exact_core
 def compute_potentials(C, T, root):
     """Compute the potentials of a sorted tree anew, in two parts, from that of the root, 0."""
     parent, order, high, low = T.parent, T.order, T.high, T.low
@@ -24,13 +23,12 @@ def compute_potentials(C, T, root):
         high[w], low[w] = add(high[up], low[up], cost if w < n else -cost, 0.0)
 
 
-@search_core
+@least_core
 def only_tree_is_near(C, high):
     """Whether the arcs of the tree are the only ones whose reduced costs, in double precision, could be 0 or less.
 
     These are not above rounding, ``NOISE`` of their parts.
     """
-    C, high = borrowed(C), borrowed(high)
     n, m = C.shape
     near, sinks = 0, high[n : n + m]
     for i in range(n):
@@ -40,7 +38,7 @@ def only_tree_is_near(C, high):
     return near == n + m - 1
 
 
-@step_core
+@exact_core
 def open_arc(C, T, i):
     """Return the sink j of least reduced cost C_ij - u_i - v_j and that cost in two parts; -1 unless it is below 0.
 
@@ -48,7 +46,7 @@ def open_arc(C, T, i):
     what rounding may have left out is added. Of 27,000 arcs between two digits 600 are near 0, half of these in the
     tree.
     """
-    C, parent, high, low = borrowed(C), T.parent, T.high, T.low
+    parent, high, low = T.parent, T.high, T.low
     n, m = C.shape
     row, u, u_low = C[i], high[i], low[i]
     least, sink, cost, rest = 0.0, -1, 0.0, 0.0
@@ -63,7 +61,7 @@ def open_arc(C, T, i):
     return sink, cost, rest
 
 
-@step_core
+@exact_core
 def settle(C, a, b, T):
     """Compute the flow of each arc anew, from the masses on one side of it.
 
@@ -114,7 +112,7 @@ def settle(C, a, b, T):
     return value + rest, abs(gap), short, lack
 
 
-@step_core
+@exact_core
 def exchange(C, T, root, short):
     """Let the arc of ``short`` leave the tree, and that of least reduced cost that ships the other way enter.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from ..._typing import FloatArray, IndexArray
 from ..ground_codes import EUCLIDEAN, SQEUCLIDEAN
-from ..jit import exact_core, part_core, step_core
-from ..points import TABLE, cost_block, longest
+from ..jit import exact_core, part_core
+from ..points import TABLE, cost_block
 from ..status import OK, UNCONVERGED
 from .doubles import add
-from .network_simplex import MAX_PIVOTS, make_bench, scale_costs, solve
+from .network_simplex import MAX_PIVOTS, Bench, Tree, make_bench, make_tree, scale_costs, solve
 
 #: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
 #: rounded, so that their totals differ).
@@ -20,7 +22,28 @@ GAP, ROUNDING = 1e-12, 1e-15
 BEYOND = np.iinfo(np.int64).max
 
 
-@step_core
+class Room(NamedTuple):
+    """What pairs are copied to and solved in. Cores of this package allocate nothing, and count no references."""
+
+    a: FloatArray
+    b: FloatArray
+    a_points: IndexArray
+    b_points: IndexArray
+    x: FloatArray
+    y: FloatArray
+    costs: FloatArray
+    tree: Tree
+    bench: Bench
+
+
+def make_room(n: int, m: int, d: int) -> Room:
+    """Return room for pairs of up to n and m atoms in d dimensions."""
+    places = np.empty(n, dtype=np.int64), np.empty(m, dtype=np.int64)
+    points = np.empty((d, n)), np.empty((d, m))
+    return Room(np.empty(n), np.empty(m), *places, *points, np.empty(n * m), make_tree(n + m), make_bench(n, m))
+
+
+@exact_core
 def copy_side(ids, weights, start, stop, masses, points):
     """Copy the atoms of a measure; returns how many it has."""
     for k in range(stop - start):
@@ -28,7 +51,7 @@ def copy_side(ids, weights, start, stop, masses, points):
     return stop - start
 
 
-@step_core
+@exact_core
 def subtract_sides(a_ids, a_weights, k, last, b_ids, b_weights, q, end, a, b, a_points, b_points):
     """Copy what either measure has more than the other at each point; returns the number of points of each.
 
@@ -63,7 +86,7 @@ def put(a, b, a_points, b_points, n, m, surplus, point):
     return n, m
 
 
-@step_core
+@exact_core
 def scaled_distance(x, i, y, j):
     """Return the Euclidean distance of two points, squared in units of the largest difference of their coordinates."""
     unit = square = 0.0
@@ -74,7 +97,7 @@ def scaled_distance(x, i, y, j):
     return unit * math.sqrt(square)
 
 
-@step_core
+@exact_core
 def mend(x, y, C):
     """Compute the Euclidean distances anew whose squares are no normal numbers."""
     extreme = 0
@@ -87,7 +110,7 @@ def mend(x, y, C):
                 C[i, j] = scaled_distance(x, i, y, j)
 
 
-@step_core
+@exact_core
 def fill_costs(ground, points, p, a_points, b_points, x, y, C):
     """C[i, j] = c(x_i, y_j)^p from the coordinates (d, M) of all points, or from a table of c^p."""
     n, m = C.shape
@@ -114,12 +137,10 @@ def fill_costs(ground, points, p, a_points, b_points, x, y, C):
 
 
 @exact_core
-def tile(ground, points, p, in_place, A, rows, B, cols, triangle, tree, out, status):
+def tile(ground, points, p, in_place, A, rows, B, cols, triangle, room, out, status):
     """out[i, j] = W_p^p; with ``in_place`` (p = 1 under a metric) the mass that both have in common does not move."""
-    n, m, d = longest(A.offsets, rows), longest(B.offsets, cols), points.shape[0]
-    a, b, a_points, b_points = np.empty(n), np.empty(m), np.empty(n, dtype=np.int64), np.empty(m, dtype=np.int64)
-    x, y, costs, bench = np.empty((d, n)), np.empty((d, m)), np.empty(n * m), make_bench(n, m)
-    (a_ids, a_weights, a_offsets), (b_ids, b_weights, b_offsets) = A, B  # once: each field is counted
+    a, b, a_points, b_points, x, y, costs, tree, bench = room
+    (a_ids, a_weights, a_offsets), (b_ids, b_weights, b_offsets) = A, B
     for i in range(len(rows)):
         k, last = a_offsets[rows[i]], a_offsets[rows[i] + 1]
         for j in range(i + 1 if triangle else 0, len(cols)):

@@ -23,12 +23,11 @@ from __future__ import annotations
 
 import math
 
-from ..intrinsics import borrowed
-from ..jit import exact_core, step_core
+from ..jit import exact_core
 from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
 from .pricing import BLOCK, FEW, LONG_BLOCK, bits_of, greatest, negative_arc
 from .start import Bench, make_bench, start
-from .tree import Tree, borrow, make_tree, pivot, plant, sort
+from .tree import Tree, make_tree, pivot, plant, shaped, sort
 
 __all__ = ["MAX_PIVOTS", "Bench", "Tree", "make_bench", "make_tree", "scale_costs", "solve", "transport", "write_plan"]
 
@@ -41,7 +40,7 @@ ROUNDED_PIVOTS = 1000
 LACK, EXCHANGES = 1e-12, 2
 
 
-@step_core
+@exact_core
 def solve(C, a, b, tree, bench, max_pivots):
     """Return the cost of an optimal plan, its duality gap, and the number of pivots and exchanges (-1: too many).
 
@@ -49,8 +48,7 @@ def solve(C, a, b, tree, bench, max_pivots):
     Rows are searched in turn; those without a candidate are clean, first in double precision, then by both parts.
     """
     n, m = C.shape
-    C, a, b = borrowed(C), borrowed(a), borrowed(b)
-    T = borrow(tree, n + m)
+    T = shaped(tree, n + m)
     root = start(C, a, b, T, bench)
     plant(C, T, root)
     high, block, bits = T.high, LONG_BLOCK if m <= FEW else BLOCK, bits_of(m)
@@ -81,7 +79,7 @@ def solve(C, a, b, tree, bench, max_pivots):
     most = min(max_pivots, pivots + EXCHANGES * (n + m))
     while True:
         value, gap, short, lack = settle(C, a, b, T)
-        if lack == 0.0 or lack * greatest(C.ravel()) <= LACK * value or pivots < 0:
+        if lack == 0.0 or lack * greatest(C.reshape(C.size)) <= LACK * value or pivots < 0:
             break
         if pivots == most:
             pivots = -1
@@ -116,7 +114,7 @@ def scale_costs(C):
 
     Returns its exponent, and the largest of the scaled costs. Infinite costs stay; no problem with one can be solved.
     """
-    top = greatest(C.ravel())
+    top = greatest(C.reshape(C.size))
     if top == 0.0 or 1e-100 < top < 1e100 or not top < math.inf:
         return 0, top
     exponent = math.frexp(top)[1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..intrinsics import borrowed, greater, lesser, tag_of, tagged
-from ..jit import part_core, search_core
+from ..intrinsics import greater, lesser, tag_of, tagged
+from ..jit import least_core, part_core
 from .doubles import EPS
 
 #: Rows searched for the next arc, by a power of 2 of four at a time: fewer pivots against longer searches. More of them
@@ -24,7 +24,7 @@ def bits_of(size):
     return bits
 
 
-@search_core
+@least_core
 def place_of_least(row, prices, kept):
     """Return a j for which row[j] + prices[j] is least, but for what its tag hides."""
     best = HUGE
@@ -33,14 +33,13 @@ def place_of_least(row, prices, kept):
     return tag_of(best, kept)
 
 
-@search_core
+@least_core
 def place_of_arc(C, high, first, block, bits):
     """Return where the least reduced cost is in ``block`` rows from ``first`` on, 0 after the last.
 
     As a number of four rows, shifted by the ``bits`` of sinks, and a sink. The least of four costs of a column, each
     less the potential of its row, is all that is tagged and added to: half of the arithmetic of a search row by row.
     """
-    C, high = borrowed(C), borrowed(high)
     n, m = C.shape
     sinks, best, i, kept = high[n : n + m], HUGE, first, -(block >> 2 << bits)
     for k in range(block // 4):
@@ -60,7 +59,7 @@ def after(i, n):
     return i + 1 if i + 1 < n else 0
 
 
-@search_core
+@least_core
 def greatest(values):
     """Return the greatest of some numbers of at least 0."""
     best = 0.0

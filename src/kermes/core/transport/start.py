@@ -13,8 +13,8 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ..exp import exp32
-from ..intrinsics import borrowed, greater, lesser
-from ..jit import inline_core, search_core, step_core
+from ..intrinsics import greater, lesser
+from ..jit import exact_core, inline_core, least_core
 from .pricing import HUGE, bits_of, place_of_least
 
 #: Regularisation as a part of the mean cost, and iterations: more of them cost more than the pivots they save.
@@ -42,27 +42,25 @@ class Bench(NamedTuple):
     first: Any  # (LAST_STEP + 2,) places of the steps in that order
 
 
-@inline_core
-def padded(m):
+def padded_size(m: Any) -> Any:
     """Return m rounded up to a multiple of 32, four vectors in single precision: no row has a rest to go through."""
     return (m + 31) // 32 * 32
 
 
-@inline_core
-def make_bench(n, m):
+padded = inline_core(padded_size)
+
+
+def make_bench(n: int, m: int) -> Bench:
     """Return room for problems of up to n sources and m sinks."""
-    return Bench(
-        np.empty(m), np.empty(m), np.empty(n * padded(m), dtype=np.float32), np.empty(padded(m), dtype=np.float32),
-        np.empty(padded(m), dtype=np.float32), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64),
-        np.empty(LAST_STEP + 2, dtype=np.int64),
-    )  # fmt: skip
+    size = padded_size(m)
+    kernel, scaling, sums = (np.empty(k, dtype=np.float32) for k in (n * size, size, size))
+    choices, order, first = (np.empty(k, dtype=np.int64) for k in (n, n, LAST_STEP + 2))
+    return Bench(np.empty(m), np.empty(m), kernel, scaling, sums, choices, order, first)
 
 
-@search_core
+@least_core
 def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
     """Fill ``prices`` with -v, from a dual feasible (u, v), and ``choices``."""
-    C, prices, kernel = borrowed(C), borrowed(prices), borrowed(kernel)
-    scaling, sums = borrowed(scaling), borrowed(sums)
     n, m = C.shape
     size = padded(m)
     total, stride = 0.0, max(n // SAMPLE, 1)
@@ -118,7 +116,8 @@ def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
 @inline_core
 def sort_sources(choices, order, first, n):
     """Fill ``order`` with the sources by their steps, and by their numbers within each."""
-    first[:] = 0
+    for step in range(LAST_STEP + 2):
+        first[step] = 0
     for i in range(n):
         first[choices[i] + 1] += 1
     for step in range(LAST_STEP):
@@ -128,7 +127,7 @@ def sort_sources(choices, order, first, n):
         first[choices[i]] += 1
 
 
-@step_core
+@exact_core
 def start(C, a, b, T, bench):
     """Ship each source to the sinks of least C_ij - v_j that have room left.
 
@@ -137,7 +136,6 @@ def start(C, a, b, T, bench):
     Each step closes a source, whose parent the sink becomes, or a sink, whose parent the source becomes; so children
     are closed, and numbered in the order of the tree, before their parents. Returns the root.
     """
-    C, a, b = borrowed(C), borrowed(a), borrowed(b)
     parent, closed, flow = T.parent, T.order, T.flow
     n, m = C.shape
     room, prices, kernel, scaling, sums, choices, order, first = bench

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._typing import FloatArray
-from ..intrinsics import borrowed, count_bits, lowest_bit
-from ..jit import inline_core, part_core, step_core
+from ..intrinsics import count_bits, lowest_bit
+from ..jit import exact_core, inline_core, part_core
 from .doubles import add
 
 #: Nodes up to which all have sets from the start: whether one is there would be asked, and mispredicted, in each pivot.
@@ -54,14 +54,11 @@ words = inline_core(words_of)
 
 
 @inline_core
-def borrow(T, size):
-    """Return a tree whose arrays are not counted: its fields may be read anywhere. Its sets are rows of a matrix."""
+def shaped(T, size):
+    """Return a tree whose sets are rows of a matrix."""
     width = words(size)
-    return Tree(
-        borrowed(T.parent), borrowed(T.order), borrowed(T.size), borrowed(T.first), borrowed(T.made),
-        borrowed(T.below)[: (size + 2) * width].reshape(size + 2, width), borrowed(T.flow),
-        borrowed(T.high), borrowed(T.low), borrowed(T.mass), borrowed(T.mass_low),
-    )  # fmt: skip
+    below = T.below[: (size + 2) * width].reshape(size + 2, width)
+    return Tree(T.parent, T.order, T.size, T.first, T.made, below, T.flow, T.high, T.low, T.mass, T.mass_low)
 
 
 @part_core
@@ -86,7 +83,7 @@ def arc_cost(C, n, w, up):
     return C[w, up - n] if w < n else C[up, w - n]
 
 
-@step_core
+@exact_core
 def plant(C, T, root):
     """Set sets and potentials of a tree by its parents; ``order`` has all nodes but the root, children first."""
     parent, order, made, below, high = T.parent, T.order, T.made, T.below, T.high
@@ -111,7 +108,7 @@ def plant(C, T, root):
         high[w] = high[up] + (arc_cost(C, n, w, up) if w < n else -arc_cost(C, n, w, up))
 
 
-@step_core
+@exact_core
 def sort(T):
     """Fill ``order`` with all nodes by the number of those below: children before parents, the root last."""
     below, made, order, size, first = T.below, T.made, T.order, T.size, T.first
