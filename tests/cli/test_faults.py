@@ -77,19 +77,19 @@ def test_a_run_that_is_refused_leaves_the_old_store(run, folder):
 
 
 def test_an_interrupted_run_leaves_the_old_store_and_its_own(run, folder, monkeypatch):
-    from kermes.engine import _engine
+    from kermes.engine import _crew
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_engine.Engine, "_run", interrupt)
+        patch.setattr(_crew.Crew, "run", interrupt)
         result = run("distances", "cells.csv", *TABLE, "-o", "d.zarr", code=130)
     assert "What was finished is in d.zarr: go on with -o d.zarr --resume" in result.err
     run("distances", "cells.csv", *TABLE, "-o", "d.zarr", "--resume")
     old = StoredDistances("d.zarr")[:]
     with monkeypatch.context() as patch:
-        patch.setattr(_engine.Engine, "_run", interrupt)
+        patch.setattr(_crew.Crew, "run", interrupt)
         result = run("distances", "cells.csv", *TABLE, "-d", "gaussian-wasserstein", "-f", "-o", "d.zarr", code=130)
     assert "go on with -o d.new.zarr --resume" in result.err
     np.testing.assert_array_equal(StoredDistances("d.zarr")[:], old)

@@ -2,16 +2,17 @@
 
 The way of a pair::
 
-    pairwise           checks the arguments, and turns d**power into distances (Scale of _job)
+    pairwise           checks the arguments, and says how distances are made of d**power (Scale of _job)
     Engine.evaluate    finds the keeper, and asks what it lacks; _estimate says what that takes, before it starts
       keeper           _memory, _shared (files between processes) or _store (Zarr on disk)
       missing          which pairs are missing (_tiling), as blocks; a store has marks for that
       job              route of the divergence, both sides prepared once (in each pass, where memory is short), checks
                        of every tile
       tiling           blocks -> batches (computed by one worker, then kept) -> tiles
-      executor         this thread, threads (_executors) or a cluster (_dask) evaluate batches
+      crew             this thread, threads (_executors) or a cluster (_dask) evaluate batches (_crew)
       route.tile       d**power of one tile, by compiled cores, with a status for each pair
-      keeper           takes each finished batch (with passes: their sums, at the end), and is read at the end
+      keeper           takes each finished batch (with passes: their sums, at the end), and is read at the end; what
+                       is not remembered is made a distance first
 
 A measure has four numbers on this way: its position in X; its row of the root collection, which with the root's
 fingerprint (or its name across processes) identifies it; its slot in the keeper; its number in the job. A store has no

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -15,23 +15,21 @@ import numpy as np
 
 from .._checks import choice, flag, integer
 from .._dry_run import Planned, is_dry
-from .._linalg import ONE_THREAD
 from .._quantities import as_bytes, as_seconds
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence, Jensen, Tile
 from ..exceptions import ConvergenceWarning, InvalidParameterError
 from ..measures import Measures, as_measures
 from . import _dask, _executors, _tiling
-from ._bands import Bands
+from ._crew import Crew
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info
-from ._job import Finish, Job, Put, check, concentrations, require_divergence
+from ._job import Finish, Job, check, concentrations, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
-from ._progress import Progress
 from ._shared import shared_keeper
 from ._store import Store, StoreKeeper, as_store
 from ._stored import StoredDistances
-from ._tiling import Batch, Block
+from ._tiling import Block
 
 MEMO_BYTES = 1 << 30
 
@@ -206,7 +204,11 @@ class Engine:
     @property
     def n_threads(self) -> int:
         """Threads of this process that work at a time."""
-        return 1 if self.executor == "serial" else self.workers or _executors.default_workers()
+        return self._crew.n_threads
+
+    @property
+    def _crew(self) -> Crew:
+        return Crew(self.executor, self.workers, self.tile, self.progress)
 
     def _remembered(
         self, divergence: Divergence, X: Measures, Y: Measures, with_error: bool, finish: Finish | None
@@ -252,15 +254,16 @@ class Engine:
             A, B = _at(X, X.rows, left, missing.left), _at(Y, Y.rows, right, missing.right)
 
         def put(block: Block, tile: Tile, mirrored_later: bool = False) -> None:
-            if finish is not None:
-                finish(tile.values)
+            if finish is not None:  # what came from a cluster may be read-only
+                tile = tile._replace(values=finish(np.require(tile.values, requirements="W")))
             keeper.put(missing.left[block.rows], missing.right[block.cols], tile, mirrored_later)
 
         # Processes that want the pairs of a shared file wait: their cores are free.
         cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
         whole = keeper.temporary and keeper.symmetric and len(missing.blocks) == 1 and missing.blocks[0].triangle
-        mirror = keeper.mirror if whole and self._is_local else None
-        self._run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
+        mirror = keeper.mirror if whole and self._crew.is_local else None
+        self._consider(divergence, A, B, sum(block.n_pairs for block in missing.blocks))
+        self._crew.run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
         return missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:
@@ -277,7 +280,7 @@ class Engine:
             keeper = StoreKeeper.create(store, divergence, X, Y, job.tile_shape(len(X), len(Y), self.tile))
         batches = keeper.unfinished()
         if batches:
-            self._run(job or prepare(), batches, keeper.put, _executors.default_workers(), keeper)
+            self._crew.run(job or prepare(), batches, keeper.put, _executors.default_workers(), keeper)
         distances = StoredDistances(keeper)
         return distances, distances.status, distances.error, sum(batch.n_pairs for batch in batches)
 
@@ -300,22 +303,11 @@ class Engine:
         _require_hash(divergence)
         return self._memo.keeper(key, left, right, fresh)
 
-    def _batches(self, job: Job, block: Block) -> list[Batch]:
-        """Return a block in pieces: for threads a tile each, so that an interrupt loses no more; a cluster gets more.
-
-        Its batches take a second or two.
-        """
-        n, m = len(block.rows), len(block.cols)
-        shape = job.tile_shape(n, m, self.tile)
-        if self._is_local:
-            return [Batch(tile, shape) for tile in _tiling.cut(block, shape)]
-        return list(_tiling.batches(block, shape, _tiling.chunk_side(shape, n, m)))
-
     def _consider(self, divergence: Divergence, A: Measures, B: Measures, n_pairs: int) -> None:
         """Refuse pairs beyond memory and limits, and announce those that take over a minute, before they start."""
         if is_dry():
             raise Planned(type(divergence).__name__, estimate(divergence, A, B, n_pairs, self.n_threads))
-        if not self._is_local or n_pairs == 0:
+        if not self._crew.is_local or n_pairs == 0:
             return
         memory_limit = np.inf if self.memory_limit is None else as_bytes(self.memory_limit, "memory_limit")
         time_limit = np.inf if self.time_limit is None else as_seconds(self.time_limit, "time_limit")
@@ -326,92 +318,11 @@ class Engine:
             found = estimate(divergence, A, B, n_pairs, self.n_threads)
             announce(found, type(divergence).__name__, time_limit, memory_limit)
 
-    def _run_passes(
-        self,
-        divergence: Divergence,
-        A: Measures,
-        B: Measures,
-        blocks: list[Block],
-        put: Callable[..., None],
-        cores: int,
-        with_error: bool,
-        mirror: Callable[[int, int], None] | None,
-    ) -> None:
-        """Compute blocks and keep them; where all cannot be prepared at once, in passes whose values are added.
-
-        With ``mirror`` the one block is all of a symmetric matrix, and filled from its first row to its last.
-        """
-        self._consider(divergence, A, B, sum(block.n_pairs for block in blocks))
-        routes = divergence.passes(A, B) if self._is_local else [divergence.route(A, B)]
-        prepare = partial(Job.prepare, divergence, A, B, workers=self.n_threads, with_error=with_error)
-        job = prepare(route=routes[0])
-        batches = [batch for block in blocks for batch in self._batches(job, block)]
-        if len(routes) == 1:
-            bands = None
-            if mirror is not None:
-
-                def finish(top: int, bottom: int) -> None:
-                    mirror(top, bottom)
-                    job.route.release(job.A, bottom)
-
-                bands, put = Bands(batches, finish), partial(put, mirrored_later=True)
-            self._run(job, batches, put, cores, bands=bands)
-            return
-        sums: dict[int, Tile] = {}
-
-        def add(block: Block, tile: Tile) -> None:
-            before = sums.get(id(block))
-            sums[id(block)] = tile if before is None else _added(before, tile)
-
-        self._run(job, batches, add, cores)
-        for route in routes[1:]:
-            del job  # its arrays make room for those of the next pass
-            job = prepare(route=route)
-            self._run(job, batches, add, cores)
-        for batch in batches:
-            put(batch.block, sums[id(batch.block)])
-
-    def _run(
-        self,
-        job: Job,
-        batches: list[Batch],
-        put: Put,
-        cores: int,
-        store: StoreKeeper | None = None,
-        bands: Bands | None = None,
-    ) -> None:
-        """Compute the batches and keep them."""
-        n_pairs = sum(batch.n_pairs for batch in batches)
-        with Progress(n_pairs, self.progress, type(job.divergence).__name__) as progress:
-            if not self._is_local:
-                _dask.run(self.executor, job, batches, put, store, progress.advance)
-                return
-            stop = threading.Event()
-
-            def compute(batch: Batch) -> None:
-                if bands is not None:
-                    bands.begin(batch.block)
-                tile = job.evaluate(batch, progress.advance, stop.is_set)
-                if tile is not None:
-                    put(batch.block, tile)
-                    if bands is not None:
-                        bands.done(batch.block)
-
-            workers = 1 if self.executor == "serial" else min(self.workers or cores, len(batches))
-            heavy = self.executor != "serial" and threading.current_thread() is threading.main_thread()
-            apart = heavy and any(batch.tile == (1, 1) for batch in batches[:1])
-            with ONE_THREAD:  # the serial executor too, so that both round alike
-                _executors.run(compute, batches, workers, stop, apart)
-
-    @property
-    def _is_local(self) -> bool:
-        return isinstance(self.executor, str)
-
     def __sklearn_clone__(self) -> Engine:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memo": None, "executor": self.executor if self._is_local else "threads"}
+        return {**self.__dict__, "_memo": None, "executor": self.executor if self._crew.is_local else "threads"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -445,10 +356,3 @@ def _at(X: Measures, rows: IndexArray, slots: IndexArray, wanted: IndexArray) ->
     row_of = np.empty(slots.max() + 1, dtype=np.int64)
     row_of[slots] = rows
     return Measures(X._root, row_of[wanted])
-
-
-def _added(tile: Tile, other: Tile) -> Tile:
-    """Return the sums of two parts of the values of the same pairs, with the worse status of both."""
-    status = np.maximum(np.asarray(tile.status), np.asarray(other.status))
-    error = None if tile.error is None or other.error is None else tile.error + other.error
-    return Tile(tile.values + other.values, status, error)
