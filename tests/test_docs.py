@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import pkgutil
 import re
 import shlex
@@ -130,6 +131,27 @@ def test_expected_failures_are_listed():
         (reason,) = set(failures.values())
         checks = ", ".join(f"`{check}`" for check in failures)
         assert f"| `{name}({parameters})` | {checks} | {reason} |" in page
+
+
+#: Rows of the README, by how their work begins, and of the recorded benchmarks.
+SPEEDS = {
+    "entropic W_1": "sinkhorn_euclidean",
+    "entropic W_2": "sinkhorn_grid",
+    "k-IGV": "igv_80",
+    "kernel Wasserstein": "kernel_wasserstein",
+    "W_2 of Gaussians": "gaussian_wasserstein",
+}
+
+
+def test_the_speeds_of_the_readme_are_those_recorded_last():
+    """They are copied by hand."""
+    recorded = {}
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*.json")):
+        recorded |= json.loads(path.read_text())["rows"]
+    printed = re.findall(r"^\| (.*?) \| .*? \| (\d+ x) \|$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    found = {row: ratio for begin, row in SPEEDS.items() for work, ratio in printed if work.startswith(begin)}
+    assert len(found) == len(printed) == len(SPEEDS)
+    assert found == {row: recorded[row]["figure"] for row in SPEEDS.values()}
 
 
 def test_the_page_on_trust_names_tests_that_exist():

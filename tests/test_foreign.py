@@ -325,9 +325,9 @@ def test_a_string_among_numbers_is_an_error_not_a_lost_coordinate(tmp_path):
 def test_columns_that_are_no_text_are_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,y\na,1,yes\nb\xff,2,n\xffo\n")
-    refused(path, "the column 'g' holds bytes that are not UTF-8 text", by="g")
+    refused(path, "the column 'g' holds bytes, not UTF-8 text", by="g")
     path.write_bytes(b"g,x,y\na,1,yes\nb,2,n\xffo\n")
-    refused(path, "the column 'y' holds bytes that are not UTF-8 text", by="g", label="y")
+    refused(path, "the column 'y' holds bytes, not UTF-8 text", by="g", label="y")
 
 
 def test_an_archive_with_a_broken_directory(tmp_path):

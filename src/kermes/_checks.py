@@ -110,6 +110,14 @@ def row_number(row: int) -> str:
     return f"row {row} (counting from 0)"
 
 
+def as_numbers(values: Any, name: str) -> FloatArray:
+    """Return values as an array of floats, or say that they are something else."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"`{name}` must be an array of numbers; got {values!r:.60}.") from None
+
+
 def as_symmetric(
     K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not kernel(X, Y).", tolerance: float = ASYMMETRY
 ) -> FloatArray:

@@ -426,7 +426,7 @@ def test_diagnose(run, folder):
     assert found["data"]["measures"] == 24
     assert found["data"]["labels"] == "2 classes: no 12, yes 12"
     D = pairwise(X, divergence=divergences.SlicedWasserstein())
-    assert found["kernel"]["median distance"] == pytest.approx(np.median(D[D > 0]))
+    assert found["kernel"]["median positive distance"] == pytest.approx(np.median(D[D > 0]))
     np.fill_diagonal(D, np.inf)
     assert found["kernel"]["error of the nearest neighbour"] == np.mean(labels[D.argmin(axis=1)] != labels)
     assert found["kernel"]["proved definite"] == "yes"

@@ -1,4 +1,8 @@
+import time
+
+import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tests.comparison.cases import two_widths
@@ -136,6 +140,37 @@ def test_baselines_run_whatever_the_budget_and_nothing_is_estimated_without_time
     assert {row.name: row.status for row in found.rows} == {"moments": "ok", "nothing": "ok", "W2": "skipped"}
     assert found["W2"].message == "the budget was used up before"
     assert found.best_.predict(X[:2]).shape == (2,)
+
+
+class Waiting(DummyClassifier):
+    """Takes longer to fit than the budget has."""
+
+    def fit(self, X, y):
+        time.sleep(0.3)
+        return super().fit(np.zeros((len(y), 1)), y)
+
+
+def test_baselines_come_on_top_of_the_budget():
+    X, y = two_widths()
+    found = compare(
+        X, y, candidates=[Candidate("slow", learner=Waiting()), Candidate("W2", W2, learner="knn")], cv=3, budget=0.8
+    )
+    assert {row.name: row.status for row in found.rows} == {"slow": "ok", "W2": "ok"}
+
+
+def test_what_is_compiled_or_stopped_does_not_count(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(_run.time, "perf_counter", lambda: now[0])
+    clock = _run.Clock(10)
+    with clock.running():
+        now[0] += 3.0
+        with clock.stopped():
+            now[0] += 4.0
+            clock._free.append(2.0)  # as the timer of the compiler does
+        assert clock.left == 10.0 - 3.0
+        now[0] += 1.0
+        clock._free.append(0.5)
+    assert clock.left == 10.0 - 3.5
 
 
 def test_a_step_is_part_of_the_estimate(monkeypatch):

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import kermes
 from kermes import MapPoints, Measures, compare
 from kermes.comparison import Candidate
+from kermes.comparison._report._code import source_code
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 
 RNG = np.random.default_rng(0)
@@ -50,6 +51,17 @@ def test_the_best_model_predicts_for_frames_and_is_saved(tmp_path):
     np.testing.assert_array_equal(kermes.load(tmp_path / "model.kermes").predict(frame[:5]), best.predict(frame[:5]))
     with pytest.raises(UnsuitableDataError, match=r"the column 'measures' .* the columns 'age', 'sex'"):
         best.predict(Measures.from_samples([[[0.0, 1.0]]]))
+
+
+@pytest.mark.parametrize("preprocessing", [None, MapPoints(StandardScaler())])
+def test_the_printed_code_fits_the_same_model(preprocessing):
+    """It named a class that is not public, and printed arrays."""
+    y = SHIFT + 0.03 * (AGE - 50.0)
+    _, result = scores(y, preprocessing=preprocessing)
+    table = pd.DataFrame({"measures": X.to_series(), "age": AGE, "sex": SEX})
+    names = {"X": X, "y": y, "covariates": COVARIATES, "table_new": table[:5]}
+    exec(source_code(result.best_), names)
+    np.testing.assert_allclose(names["model"].predict(table), result.best_.predict(table))
 
 
 def test_classes_have_probabilities_and_views_keep_their_covariates():

@@ -13,7 +13,7 @@ import pytest
 from kermes import Measures, datasets, divergences, inference, pairwise
 from kermes.comparison import Candidate, Report, Row
 from kermes.comparison._report import _sections
-from kermes.comparison._report._charts import RAMP, data_uri, heat
+from kermes.comparison._report._charts import CHARACTER, RAMP, data_uri, heat, regression_chart
 from kermes.plot._display import CLASS_PALETTE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -102,6 +102,37 @@ def test_wrong_predictions_come_first_in_the_gallery(report):
     rows = re.findall(r'<div class="row">.*?<figcaption>(.*?)<br>', report.html())
     assert rows[0] == "3: a&lt;b, taken for two"
     assert len(rows) == 8
+
+
+def test_the_largest_errors_come_first_in_the_gallery(report):
+    """They came in the order of the file."""
+    y = np.linspace(0.0, 1.0, 30)
+    errors = np.random.default_rng(0).permutation(30)
+    page = replace(report, y=y, predicted=y + errors, task="regression", score="R²").html()
+    rows = [int(i) for i in re.findall(r'<div class="row">.*?<figcaption>(\d+): ', page)]
+    assert rows[:3] == list(np.argsort(-errors)[:3])
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread"), [(1234567.0, 1.0), (0.0, 4938.0), (-1e5, 1.0), (0.0, 3e-5), (300.0, 50.0)]
+)
+def test_numbers_of_an_axis_have_room(centre, spread):
+    """Their first digits lay outside the picture."""
+    y = centre + spread * np.linspace(-1.0, 1.0, 9)
+    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="end">(.*?)</text>', regression_chart(y, y))
+    assert len(labels) == 3
+    assert all(float(x) >= CHARACTER * len(label) for x, label in labels)
+
+
+def test_more_classes_than_colours_have_numbers(report):
+    """Two names of the legend stood beside one colour."""
+    y = np.array([f"type-{i % 12:02}" for i in range(30)])
+    html = replace(report, y=y, predicted=y).html()
+    legend = re.search(r'<div class="legend">(.*?)</div>', html)[1]
+    assert re.findall(r"</b>(.*?)</span>", legend) == [f"{i + 1}: type-{i:02}" for i in range(12)]
+    marks = re.findall(r'data-text="\d+: type-(\d+)">.*?<text[^>]*>(\d+)</text>', html)
+    assert len(marks) == 30
+    assert all(int(name) + 1 == int(mark) for name, mark in marks)
 
 
 def test_saving_replaces_whole_files(report, tmp_path):

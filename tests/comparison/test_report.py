@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 
 from kermes import Measures, compare, divergences, ground, inference, kernels
 from kermes.comparison import Candidate
-from kermes.comparison._report import comparison_report, expression, source_code
+from kermes.comparison._report import comparison_report
+from kermes.comparison._report._code import expression, source_code
 from kermes.exceptions import InvalidParameterError
 from kermes.features import MomentFeatures
 

@@ -11,7 +11,7 @@ from tests.comparison.cases import spreads, two_widths
 
 from kermes import MapPoints, Measures, compare, divergences, kernels
 from kermes.comparison import Candidate, CandidateModel, _auto
-from kermes.comparison._report import source_code
+from kermes.comparison._report._code import source_code
 from kermes.exceptions import InvalidParameterError
 from kermes.features import Codebook, SlicedFeatures
 

@@ -117,6 +117,18 @@ def test_rows_with_gaps_are_refused_or_dropped(tmp_path):
         files.read(path, by="g", drop_missing=True)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_are_labels(tmp_path, unit):
+    """Nanoseconds were unequal to themselves."""
+    times = np.array(["2020-01-01", "2020-01-01", "2020-01-02", "2020-01-02"], dtype=f"datetime64[{unit}]")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"k": list("aabb"), "x": np.arange(4.0), "t": times}).to_parquet(path)
+    assert (files.read(path, by="k", columns=["x"], label="t").labels == times[[0, 2]]).all()
+    pd.DataFrame({"k": list("aabb"), "x": np.arange(4.0), "t": times[[0, 2, 2, 2]]}).to_parquet(path)
+    with pytest.raises(InvalidMeasureError, match="measure a has two values in the column 't'"):
+        files.read(path, by="k", columns=["x"], label="t")
+
+
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")

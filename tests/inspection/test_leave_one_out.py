@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from kermes import EquivalentWassersteinGP, Measures, divergences, inspection, kernels
 from kermes.estimators._measure_gp import target_units
+from kermes.exceptions import InvalidParameterError
 
 
 def problem(n=15, seed=0):
@@ -93,3 +94,27 @@ def test_units_of_the_targets(targets, column):
         mean, std = target_units(gp)
         assert mean == np.ravel(gp._y_train_mean)[0]
         assert std == pytest.approx(np.ravel(gp._y_train_std)[0], rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("targets", "means", "stds", "message"),
+    [
+        (
+            np.zeros((3, 1)),
+            np.zeros(3),
+            np.ones(3),
+            r"one and the same shape \(n,\); got shapes \(3, 1\), \(3,\), \(3,\)",
+        ),
+        (np.zeros(3), np.zeros(1), np.ones(3), r"got shapes \(3,\), \(1,\), \(3,\)"),
+        (np.zeros(3), np.zeros(3), -np.ones(3), "`stds` must be at least 0; entry 0 is -1.0"),
+        (["a", "b"], np.zeros(2), np.ones(2), "`targets` must be an array of numbers"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(targets, means, stds, message):
+    """Columns were compared with rows, all with all."""
+    with pytest.raises(InvalidParameterError, match=message):
+        inspection.LeaveOneOut(targets, means, stds)
+
+
+def test_lists_are_read():
+    assert inspection.LeaveOneOut([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]).rmse == 0.0

@@ -132,3 +132,11 @@ def test_a_functional_without_a_finite_value_is_refused_by_the_number_of_the_mea
     assert kernel.diag(X[:2]).shape == (2,)
     with pytest.raises(NumericalError, match="no finite value of h for measure 2"):
         kernel.diag(X[1:])
+
+
+def test_one_over_a_determinant_is_at_most_one():
+    """Of coincident atoms rounding made it 1 + 9e-16."""
+    X = Measures.from_samples([[[-0.5, -0.5], [-0.5, -0.5]]] * 2, [[0.3, 1.0], [1.0, 0.7]])
+    kernel = kernels.IGV(0.125, ground.Gaussian(gamma=0.5), normalized=False)
+    assert (kernel(X) <= 1.0).all()
+    assert (kernel.diag(X) <= 1.0).all()

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Measures
-from kermes.exceptions import InvalidMeasureError
+from kermes.exceptions import InvalidMeasureError, InvalidParameterError
 from kermes.measures import Measure, as_measures
 
 
@@ -26,6 +26,20 @@ def test_packed_arrays(X):
     assert_allclose(X.expectation(X.points), [[2 / 3, 0], [5, 5], [3, 3]])
     assert X.support is None
     assert X.keys is None
+
+
+def test_expectation_of_one_value_per_atom(X):
+    assert_allclose(X.expectation(X.points[:, 0]), X.expectation(X.points)[:, 0])
+    assert X[1:].expectation(X[1:].points[:, 0]).shape == (2,)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 2), (4, 1), (2, 2, 2), ()])
+def test_expectation_of_other_shapes_is_refused(X, shape):
+    """They were broadcast to numbers without a meaning."""
+    with pytest.raises(InvalidParameterError, match=rf"one row for each of the {len(X.points)} atoms"):
+        X.expectation(np.zeros(shape))
+    with pytest.raises(InvalidParameterError, match="`values` must be an array of numbers"):
+        X.expectation("a")
 
 
 def test_arrays_are_read_only_copies():

@@ -270,7 +270,7 @@ def _judge(X: Any, labels: Any, named: Named) -> dict[str, Any]:
     gaps = diagonal[:, None] + diagonal[None] - 2 * K  # squared distances in feature space
     if isinstance(kernel, kermes.kernels.Exponential):
         gaps = kermes.pairwise(X, divergence=kernel.divergence)
-        found["median distance"] = median_distance(gaps) if gaps.any() else 0.0
+        found["median positive distance"] = median_distance(gaps) if gaps.any() else 0.0
         found["largest definite length scale"] = kermes.definiteness.psd_length_scale(gaps)
     if labels is not None and len(X) > 1 and task_of(labels) == "classification":
         nearest = (gaps + np.diag(np.full(len(X), np.inf))).argmin(axis=1)
@@ -288,12 +288,12 @@ def _advice(facts: dict[str, Any], judged: dict[str, Any], along: list[dict[str,
         lines.append(f"{repeated}; cross-validation on such is too optimistic.")
     if judged["spectrum"] == "indefinite":
         lines.append("The Gram matrix is indefinite: --learner lssvm takes it; gram --repair clip mends it.")
-    if judged.get("median distance") == 0:
+    if judged.get("median positive distance") == 0:
         lines.append(
             "All distances are 0: this kernel does not tell the measures apart. Try another, or other columns."
         )
-    elif "median distance" in judged:
-        lines.append(f"Length scales around {judged['median distance']:.3g} are a fair start.")
+    elif "median positive distance" in judged:
+        lines.append(f"Length scales around {judged['median positive distance']:.3g} are a fair start.")
     return lines
 
 

@@ -68,7 +68,7 @@ def fit(
     proved definite, by least squares if not; numbers by a Gaussian process.
     """
     from .. import _persistence
-    from ..comparison._report import describe
+    from ..comparison._report._code import describe
 
     _persistence.require()
     if calibrate and units is not None:

@@ -35,9 +35,9 @@ def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: flo
     """Predict with a saved model, a row for each measure.
 
     The prediction is the last column. The file is read as the training data were, unless options say otherwise; how a
-    text is written (--separator, --decimal, --encoding) is said for each file. With --label the score is printed too.
-    Of a model fitted with --calibrate, --interval 0.9 gives the columns low and high, or the set of classes, that hold
-    the truth for about nine of ten new measures.
+    text is written (--separator, --decimal, --encoding) is said for each file. With --label the score is said too, on
+    the error stream. Of a model fitted with --calibrate, --interval 0.9 gives the columns low and high, or the set of
+    classes, that hold the truth for about nine of ten new measures.
     """
     from .. import _persistence
 

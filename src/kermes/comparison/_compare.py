@@ -58,8 +58,8 @@ def compare(
     budget : float or str, optional
         Seconds, or a string such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed,
         by a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
-        skipped, and one that is still running at the end stops after its fold. Baselines without distances always run;
-        compilation at first use and the fit of the best candidate to all of X come on top.
+        skipped, and one that is still running at the end stops after its fold. Baselines, which have no distances,
+        always run; they, compilation at first use and the fit of the best candidate to all of X come on top.
     random_state : int
         Seed of folds, slices and learners.
     engine : Engine, optional
@@ -147,8 +147,9 @@ def compare(
     )
     rows: list[Row] = []
     try:
-        for number in run.order():
-            rows.append(run.row(number))
+        with clock.running():
+            for number in run.order():
+                rows.append(run.row(number))
         return _refitted(replace(empty, rows=run.ranked(rows), finished=True), run.leader)
     except KeyboardInterrupt:
         raise ComparisonInterrupted(replace(empty, rows=run.ranked(rows))) from None

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,16 +30,41 @@ CHEAP = 0.1
 
 
 class Clock:
-    """Time since the start of a run, and what is left of the budget: seconds, or a string such as '1h 30min'."""
+    """Time since the start of a run, and what is left of the budget: seconds, or a string such as '1h 30min'.
+
+    Seconds in which code is compiled, while :meth:`running`, and those of baselines do not count.
+    """
 
     def __init__(self, budget: Any) -> None:
         self.budget = None if budget is None else as_seconds(budget, "budget")
         self._started = time.perf_counter()
+        self._free: list[float] = []
 
     @property
     def left(self) -> float:
         """Seconds left; infinite without a budget."""
-        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._started)
+        return np.inf if self.budget is None else self.budget - self._counted
+
+    @property
+    def _counted(self) -> float:
+        return time.perf_counter() - self._started - sum(self._free)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Leave out the seconds in which code is compiled."""
+        from ..core.jit import compilation
+
+        with compilation() as self._free:
+            yield
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Leave out all that is done meanwhile."""
+        before = self._counted
+        try:
+            yield
+        finally:
+            self._free.append(self._counted - before)
 
 
 class _OutOfTime(Exception):
@@ -142,7 +168,8 @@ class Run:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self._judge(number)
+                with nullcontext() if trial.sources else self.clock.stopped():
+                    found = self._judge(number)
             except _OutOfTime as reason:
                 found = Row(candidate, "skipped", message=str(reason))
             except Exception as error:  # one candidate must not cost the others

@@ -60,6 +60,10 @@ class AxesRoute(ThinRoute, JensenRoute):
 class AtomsRoute(FactorsRoute, JensenRoute):
     """By kernel values between all atoms."""
 
+    def values(self, A: Factors) -> FloatArray:
+        """At least 0, as log det(I + ...) is: of coincident atoms rounding leaves some -4e-16, and a kernel above 1."""
+        return np.maximum(A.values, 0.0)
+
     def mean_values(self, A: Factors, B: Factors, rows: IndexArray, cols: IndexArray, triangle: bool) -> FloatArray:
         return filled(partial(core.generalized_variance.atoms_tile, self.source.core), A, rows, B, cols, triangle)
 

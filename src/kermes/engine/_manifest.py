@@ -10,7 +10,6 @@ import hashlib
 import json
 import numbers
 import pickle
-import types
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +20,7 @@ from ..divergences import Divergence
 from ..exceptions import StoreError
 from ..measures import Measures
 from ._job import Scale, is_ours
+from ._user_code import code_of
 
 FORMAT = 3
 #: The file with the manifest, among the attributes of a group; each array has one of this name too.
@@ -137,7 +137,7 @@ def describe(divergence: Divergence) -> dict[str, str]:
     )
     strings = {"divergence": _name(type(divergence))}
     if not is_ours(type(divergence)):
-        strings["its code"] = _digest(_code(type(divergence)))
+        strings["its code"] = _digest(code_of(type(divergence)))
     return strings | {name: _string(value, name) for name, value in parameters.items()}
 
 
@@ -156,11 +156,11 @@ def _string(value: Any, name: str) -> str:
         return f"array {array.shape} {array.dtype} {_digest(array.tobytes())}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [f"{field.name}={_string(getattr(value, field.name), name)}" for field in dataclasses.fields(value)]
-        code = "" if is_ours(type(value)) else f" {_digest(_code(type(value)))}"
+        code = "" if is_ours(type(value)) else f" {_digest(code_of(type(value)))}"
         return f"{_name(type(value))}({', '.join(fields)}){code}"
     try:
         # A function is pickled by its name, under which it may be another one tomorrow.
-        return f"{_name(type(value))} {_digest(pickle.dumps(value, protocol=4) + _code(value))}"
+        return f"{_name(type(value))} {_digest(pickle.dumps(value, protocol=4) + code_of(value))}"
     except Exception as error:
         raise StoreError(
             f"`{name}` of the divergence is {value!r}, which a store cannot recognise in another process ({error}). "
@@ -171,28 +171,6 @@ def _string(value: Any, name: str) -> str:
 def _name(kind: type) -> str:
     """Return the name of a class, with its module unless it is one of kermes."""
     return kind.__qualname__ if is_ours(kind) else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _code(value: Any) -> bytes:
-    """Return what a function does, or the methods of a class and of its bases; nothing of other values.
-
-    What they call is not looked at. Line numbers and the order of sets, which differ between processes, do not count.
-    """
-    if isinstance(value, type):
-        members = [item for kind in value.__mro__ if not is_ours(kind) for item in vars(kind).items()]
-        coded = [(name, _code(member)) for name, member in sorted(members, key=lambda item: item[0])]
-        return b"".join(name.encode() + code for name, code in coded if code)  # pickling adds names without code
-    value = getattr(value, "py_func", value)  # of Numba
-    value = getattr(value, "fget", value)  # of a property
-    value = getattr(value, "__code__", value)
-    if not isinstance(value, types.CodeType):
-        return b""
-    constants = (_code(item) or _constant(item).encode() for item in value.co_consts)
-    return b"".join([value.co_code, repr(value.co_names).encode(), *constants])
-
-
-def _constant(item: Any) -> str:
-    return repr(sorted(map(repr, item))) if isinstance(item, frozenset) else repr(item)
 
 
 def _digest(content: bytes) -> str:

@@ -229,7 +229,7 @@ class LinearTransportFeatures(MeasureFeatures):
     are translated without rounding, as on a grid: plans are computed for measures moved to the origin by the lower
     corner of their box. Exact for the means in general: distances are at least those of the means. On the
     line features are those of :class:`QuantileFeatures` with the cells of the reference. Elsewhere an approximation,
-    too large or too small: measured for handwritten digits with 50 atoms, 4.7 % off in the median, at most 13 % in 95
+    too large or too small: measured for handwritten digits with 50 atoms, 5.5 % off in the median, at most 14 % in 95
     of 100 pairs (``python -m benchmarks features_transport``).
 
     *Streaming*: ``partial_fit`` keeps a weighted reservoir of atoms (Efraimidis and Spirakis, 2006).

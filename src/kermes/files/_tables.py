@@ -63,8 +63,8 @@ def read_source(
         require_column(source.schema, name)
         if source.schema[name] == nw.Binary:
             raise InvalidFileError(
-                f"{str(path)!r}: the column {name!r} holds bytes that are not UTF-8 text; name their encoding, such "
-                "as --encoding latin-1, or convert it."
+                f"{str(path)!r}: the column {name!r} holds bytes, not UTF-8 text. Of a text file, name the encoding, "
+                "such as --encoding latin-1; in Parquet, convert the column to strings."
             )
     if wanted.columns is None:
         wanted = wanted._replace(columns=_coordinates(source, set(wanted.names), path, decimal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,9 +12,9 @@ import numpy as np
 from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..engine._executors import default_workers, run
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, KermesWarning
 from ._permutations import DISTANCES, TOLERANCE, Permutations, PermutationTest, p_value, warn_alike
-from ._study import basis, gower, indicators, ratio, read_study
+from ._study import Column, basis, gower, indicators, ratio, read_study
 
 #: Numbers in a batch of labellings: a megabyte, so that a search of medians stays in the cache.
 BATCH = 125_000
@@ -21,6 +22,8 @@ BATCH = 125_000
 NEAR = 1e-5
 #: Most steps to a median.
 STEPS = 30
+#: Ratio of the scatter of centroids, for their numbers of measures alone, from which groups are not compared silently.
+UNEQUAL = 1.5
 
 
 def dispersion(
@@ -59,9 +62,11 @@ def dispersion(
     Notes
     -----
     *Null hypothesis*: the deviations from the centres are exchangeable between groups. *Assumptions*: independent
-    measures (or units). The factor n_g / (n_g - 1) makes small groups comparable with large ones: their centres lie
-    nearer to their own members. Deviations are permuted as vectors and centres found anew each time; permuting the
-    :math:`z_i` alone rejects far too often where tails are heavy. As centres are estimated, the test is approximate.
+    measures (or units; centroids of few measures scatter more than those of many, so that units of different groups
+    should have equally many: where they have not, a warning says so). The factor n_g / (n_g - 1) makes small groups
+    comparable with large ones: their centres lie nearer to their own members. Deviations are permuted as vectors and
+    centres found anew each time; permuting the :math:`z_i` alone rejects far too often where tails are heavy. As
+    centres are estimated, the test is approximate.
     The centroid follows single members far out, and with a group of four and heavy tails 5 % become 7 %; with medians
     they stay 5 %. Medians are found by Weiszfeld's iteration from the centroid, accelerated, until a step lowers the
     sum of distances by less than 0.001 %; it is then within 0.1 % of the least, or 0.5 % where members lie in clumps
@@ -98,6 +103,7 @@ def dispersion(
     if center not in ("median", "centroid"):
         raise InvalidParameterError(f"`center` must be 'median' or 'centroid'; got {center!r}.")
     (factor,) = study.tested
+    _warn_of_unequal_units(factor, study.counts)
     codes, fixed = factor.codes, study.fixed
     permutations = study.permutations(n_permutations, random_state)
     G = gower(study.squared)
@@ -189,6 +195,25 @@ class _LessGroups:
         GV = G @ V
         T = (F[:, None] * GV + 0.5 * U @ (V.T @ GV)) @ U.T
         return np.asarray(F[:, None] * G * F + T + T.T)
+
+
+def _warn_of_unequal_units(factor: Column, counts: IndexArray) -> None:
+    """Warn where units of one group are centroids of fewer measures than those of another: these scatter more.
+
+    By as much as the mean of 1 / counts: of one distribution, units of 1 and of 5 measures, 12 each, differed in spread
+    at the level 5 % in 12 % of 600 studies.
+    """
+    assert factor.levels is not None
+    scatter = np.bincount(factor.codes, 1.0 / counts) / np.bincount(factor.codes)
+    few, many = scatter.argmax(), scatter.argmin()
+    if scatter[few] > UNEQUAL * scatter[many]:
+        warnings.warn(
+            f"dispersion: units of {factor.levels[few]!s} have {1.0 / scatter[few]:.3g} measures in the harmonic mean, "
+            f"those of {factor.levels[many]!s} {1.0 / scatter[many]:.3g}. Centroids of fewer measures scatter more, so "
+            "that groups seem to differ in spread. Take equally many measures of each unit.",
+            KermesWarning,
+            stacklevel=3,
+        )
 
 
 def _share(z: FloatArray, own: FloatArray, fixed: FloatArray) -> FloatArray:

@@ -52,6 +52,7 @@ class Study:
     tested: tuple[Column, ...]
     covariates: tuple[Column, ...]
     blocks: IndexArray
+    counts: IndexArray  # of measures in each row
 
     @property
     def fixed(self) -> FloatArray:
@@ -109,15 +110,15 @@ def read_study(
         raise InvalidParameterError(f"`covariates` names {repeated.pop()!r}, which is tested; leave it out of one.")
     codes = np.zeros(n, dtype=np.int64) if blocks is None else as_labels(blocks, "blocks", n)[1]
     scale = float(D.max()) or 1.0
-    squared = (D / scale) ** power
+    squared, counts = (D / scale) ** power, np.ones(n, dtype=np.int64)
     if units is not None:
         unit, first = read_units(units, (*columns, *others, Column("blocks", codes, np.zeros((n, 0)))))
-        squared = _centroids(squared, unit)
+        squared, counts = _centroids(squared, unit), np.bincount(unit)
         columns, others = (tuple(column.of(first) for column in given) for given in (columns, others))
         codes = codes[first]
     for column in (*columns, *others):
         _require_sizes(column, "units" if units is not None else "measures")
-    return Study(squared, scale, columns, others, codes)
+    return Study(squared, scale, columns, others, codes, counts)
 
 
 def read_units(units: Any, columns: Sequence[Column]) -> tuple[IndexArray, IndexArray]:

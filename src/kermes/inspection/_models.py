@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, special
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import integer
+from .._checks import as_numbers, integer
 from .._quantities import counted
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
@@ -146,6 +146,19 @@ class LeaveOneOut:
     targets: FloatArray
     means: FloatArray
     stds: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("targets", "means", "stds"):
+            object.__setattr__(self, name, as_numbers(getattr(self, name), name))
+        shapes = self.targets.shape, self.means.shape, self.stds.shape
+        if len(set(shapes)) > 1 or self.targets.ndim != 1 or not len(self.targets):
+            raise InvalidParameterError(
+                "`targets`, `means` and `stds` must be arrays of one and the same shape (n,); got shapes "
+                f"{', '.join(map(str, shapes))}. Use .ravel() on columns."
+            )
+        if not (self.stds >= 0).all():
+            i = int(np.flatnonzero(~(self.stds >= 0))[0])
+            raise InvalidParameterError(f"`stds` must be at least 0; entry {i} is {self.stds[i]}.")
 
     @property
     def residuals(self) -> FloatArray:

@@ -9,11 +9,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._checks import choice, integer, needed, real
+from .._checks import as_numbers, choice, integer, needed, real
 from .._quantities import counted
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
-from ..exceptions import InvalidMeasureError
+from ..exceptions import InvalidMeasureError, InvalidParameterError
 from . import _build
 from ._constructors import Constructors
 from ._measure import Measure
@@ -148,8 +148,17 @@ class Measures(Constructors):
         return self.support is not None and other.support is not None and self.support.equals(other.support)
 
     def expectation(self, values: FloatArray) -> FloatArray:
-        """Return the mean of ``values`` (one row per atom, r columns) under each measure, (n, r)."""
-        weighted = values * self.probabilities[:, None]
+        """Return the mean of ``values`` (one row per atom, r columns) under each measure, (n, r).
+
+        Rows are in the order of :attr:`points`; one value per atom, (N,), gives one mean per measure, (n,).
+        """
+        values = as_numbers(values, "values")
+        if values.ndim not in (1, 2) or len(values) != len(self.points):
+            raise InvalidParameterError(
+                f"`values` must have one row for each of the {len(self.points)} atoms of this collection, in the order "
+                f"of its points; got an array of shape {values.shape}."
+            )
+        weighted = values * (self.probabilities if values.ndim == 1 else self.probabilities[:, None])
         return np.asarray(np.add.reduceat(weighted, self.offsets[:-1], axis=0))
 
     def twins(self, other: Measures) -> tuple[IndexArray, IndexArray]:

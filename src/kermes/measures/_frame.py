@@ -200,7 +200,7 @@ class Constant:
         for group, index in zip(unique.tolist(), first.tolist(), strict=True):
             if group == len(self._values):  # groups are numbered as they come
                 self._values.append(None if empty[index] else values[index])
-        known = objects(self._values)[codes]
+        known = self._known(values.dtype)[codes]
         given = np.array([value is not None for value in self._values])[codes]
         differing: AnyArray = np.where(empty, given, np.asarray(known != values))
         if differing.any():
@@ -212,6 +212,12 @@ class Constant:
                 f"{now} in {row_number(row + bad)}; it must be the same in all rows of a measure. Is {self._by!r} the "
                 "right column to group by?"
             )
+
+    def _known(self, kind: np.dtype[Any]) -> AnyArray:
+        """Return the values of the groups as they can be compared with an array: times in nanoseconds as times."""
+        if kind.kind not in "mM":
+            return objects(self._values)
+        return np.array([kind.type("NaT") if value is None else value for value in self._values], dtype=kind)
 
     def array(self) -> AnyArray:
         """Return the values; nan among numbers, and '' among strings, where there is none."""

@@ -9,6 +9,7 @@ from kermes.papers.wek.distances import Distances, LookUp, by_number, remove_dis
 
 SIZES = {"train": 9, "validation": 5, "test": 4}
 W = divergences.Sinkhorn(0.4, cost="euclidean", value="transport")
+ENGINE = Engine("serial", memo=False)
 
 
 @pytest.fixture(autouse=True)
@@ -32,12 +33,25 @@ def counted(monkeypatch):
 
 
 def of(folder, split, divergence=W):
-    return Distances(folder, "few", divergence, split.pool_size, Engine("serial", memo=False)).of(split)
+    return Distances(folder, "few", divergence, split.pool_size, ENGINE).of(split)
 
 
 def direct(split, divergence=W, **how):
+    """Return all values at once, those of two images of the pool in the order of their numbers."""
+    train, validation, test = (part[np.argsort(part.rows)] for part in (split.train, split.validation, split.test))
+
+    def between(X, Y):
+        return pairwise(X.measures, Y.measures, divergence=divergence, engine=ENGINE, **how)
+
+    among = np.zeros((len(train.rows),) * 2)  # in one call, views are compared in the order of what they are views of
+    for i in range(len(train.rows) - 1):
+        among[i, i + 1 :] = between(train[[i]], train[i + 1 :])[0]
+    first = validation.rows[:, np.newaxis] < train.rows
+    mixed = np.where(first, between(validation, train), between(train, validation).T)
+    found = [among + among.T, mixed, between(test, train)]
+    columns = np.argsort(np.argsort(split.train.rows))
     parts = (split.train, split.validation, split.test)
-    return np.concatenate([pairwise(p.measures, split.train.measures, divergence=divergence, **how) for p in parts])
+    return np.concatenate([D[np.argsort(np.argsort(p.rows))][:, columns] for p, D in zip(parts, found, strict=True)])
 
 
 def test_repetitions_share_pairs_and_no_bit_changes(tmp_path, counted):
@@ -83,11 +97,11 @@ def test_signed_values_and_other_divergences_have_tables_of_their_own(tmp_path):
 def test_numbers_stand_for_images(tmp_path):
     split = data.draw("few", SIZES, 0)
     numbered, looked_up = by_number(split), LookUp(of(tmp_path, split), W)
-    of_images, of_numbers = (kernels.MassWeighted(kernels.Exponential(d, 2.0)) for d in (W, looked_up))
-    for part in ("train", "validation", "test"):
-        images, numbers = getattr(split, part).measures, getattr(numbered, part).measures
-        np.testing.assert_array_equal(
-            of_numbers(numbers, numbered.train.measures), of_images(images, split.train.measures)
-        )
+    kernel = kernels.MassWeighted(kernels.Exponential(looked_up, 2.0))
+    parts = ("train", "validation", "test")
+    found = [kernel(getattr(numbered, part).measures, numbered.train.measures) for part in parts]
+    masses = np.concatenate([getattr(split, part).measures.masses for part in parts])
+    expected = masses[:, np.newaxis] * split.train.measures.masses * np.exp(-(direct(split) ** 2) / 8.0)
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-12)
     assert looked_up.claims(1).negative_type is None
     assert not looked_up.signed

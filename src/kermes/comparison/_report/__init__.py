@@ -1,12 +1,11 @@
 """The page of a comparison: one HTML file that fetches nothing.
 
 Here are the report, its sections in order, and the way from a comparison to it · ``_sections`` numbers to HTML ·
-``_charts`` pictures; the frame of the page has ``style.css`` and ``script.js``.
+``_charts`` pictures · ``_code`` a model as code; the frame of the page has ``style.css`` and ``script.js``.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -16,10 +15,9 @@ from html import escape
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
 from ..._atomic import whole
 from ..._estimator import default_divergence
@@ -33,10 +31,10 @@ from ...exceptions import InvalidParameterError
 from ...inspection import data_map
 from ...measures import Measures
 from ...measures._html import thumbnails
-from .._model import CandidateModel
 from .._result import Comparison, OutOfFold, Row
 from .._search import gram_of
 from . import _sections as sections
+from ._code import describe, expression, source_code
 
 #: Rows and columns of the gallery of neighbours.
 GALLERY = (8, 6)
@@ -167,11 +165,12 @@ class Report:
         tree = HierarchicalClustering("precomputed", n_clusters=1, optimal_ordering=True).fit(D)
         if self.task == "classification":
             wrong = np.asarray(self.y != self.predicted)
+            bad = np.flatnonzero(wrong)
             map_html = sections.class_map(plane.coordinates, y, captions, wrong[shown])
             first, rings = "wrong predictions", "Wrongly predicted: with a ring. "
         else:  # the tenth with the largest errors
             error = np.abs(self.y - self.predicted)
-            wrong = np.asarray(error > np.quantile(error, 0.9))
+            bad = np.argsort(-error, kind="stable")[: np.count_nonzero(error > np.quantile(error, 0.9))]
             map_html, first, rings = sections.value_map(plane.coordinates, y, captions), "the largest errors", ""
         note = (
             f'<p class="note">Classical scaling: two coordinates keep {plane.explained or 0:.0%} of the geometry '
@@ -181,7 +180,7 @@ class Report:
             note += f'<p class="note">{len(shown)} of {len(self.X)} samples are drawn.</p>'
         pictures = thumbnails(X)
         hidden = "".join(f'<div id="sample-{i}">{svg}</div>' for i, svg in enumerate(pictures))  # for hovering
-        nearest = _nearest(self.distances, _gallery(wrong))  # among all samples
+        nearest = _nearest(self.distances, _gallery(bad, len(self.X)))  # among all samples
         named, drawn = [self._caption(i) for i in nearest.ravel()], thumbnails(self.X[nearest.ravel()])
         near = sections.neighbours(self.distances, nearest, named, drawn)
         return {
@@ -208,9 +207,9 @@ class Report:
         return name if self.y[i] == self.predicted[i] else f"{name}, taken for {guess}"
 
 
-def _gallery(wrong: AnyArray) -> IndexArray:
-    """Return the samples of the gallery: wrong ones for the first half, others spread evenly."""
-    bad, good = np.flatnonzero(wrong), np.flatnonzero(~wrong)
+def _gallery(bad: IndexArray, n: int) -> IndexArray:
+    """Return the samples of the gallery, of n: bad ones for the first half, in their order, others spread evenly."""
+    good = np.setdiff1d(np.arange(n), bad)
     bad = bad[: max(GALLERY[0] // 2, GALLERY[0] - len(good))]
     rest = min(GALLERY[0] - len(bad), len(good))
     return np.concatenate([bad, good[np.linspace(0, len(good) - 1, rest).round().astype(np.intp)]]).astype(np.intp)
@@ -305,70 +304,6 @@ def _one_each(left_out: OutOfFold, task: str) -> tuple[IndexArray, AnyArray]:
     return rows, labels[counts.argmax(axis=1)]
 
 
-def source_code(model: CandidateModel) -> str:
-    """Return Python code that fits the chosen setting again, without a search."""
-    candidate, grid, parts = model.candidate, dict(model.params_), ""
-    if model.source_ is not None:
-        kind = "divergence" if isinstance(model.source_, Divergence) else "kernel"
-        parts = f"{kind}={expression(model.source_)}, "
-        if kind == "divergence" and model.takes_ == "kernel":
-            grid = {"length_scale": float(model.kernel_.length_scale), "power": model.kernel_.power, **grid}
-    values = {name: [_plain(value)] for name, value in grid.items()}
-    first = "" if candidate.preprocessing is None else f"    preprocessing={_code(candidate.preprocessing)},\n"
-    imports = "".join(f"{line}\n" for line in sorted(_imports(candidate.learner) | _imports(candidate.preprocessing)))
-    return f"""# X: the measures as they were compared (thinned, if they were)
-from kermes import divergences, ground, kernels
-from kermes.comparison import Candidate, CandidateModel
-{imports}
-candidate = Candidate(
-    {candidate.name!r}, {parts}learner={_code(candidate.learner)},
-    grid={values!r},
-{first})
-model = CandidateModel(candidate, task={model.task_!r}).fit(X, y)
-model.predict(X_new)"""
-
-
-def _code(thing: Any) -> str:
-    """Return the code of an estimator: all of it, and arrays as lists, in which no digit is lost."""
-    if not isinstance(thing, BaseEstimator):
-        return repr(thing)
-    copy = clone(thing)
-    arrays = {name: value for name, value in copy.get_params().items() if isinstance(value, np.ndarray)}
-    copy.set_params(**{name: value.tolist() for name, value in arrays.items()})
-    return str(copy.__repr__(N_CHAR_MAX=float("inf")))
-
-
-def _imports(thing: Any) -> set[str]:
-    """Return the lines that import the classes of an estimator and of what it holds."""
-    if isinstance(thing, (list, tuple)):
-        return set().union(*map(_imports, thing))
-    if not hasattr(thing, "get_params"):
-        return set()
-    parts = type(thing).__module__.split(".")
-    public = parts[:2] if parts[0] == "kermes" else [part for part in parts if not part.startswith("_")]
-    own = {f"from {'.'.join(public)} import {type(thing).__name__}"}
-    return own.union(*map(_imports, thing.get_params(deep=False).values()))
-
-
-def expression(value: Any) -> str:
-    """Return the code of a divergence, point kernel, cost or kernel: its class and what differs from the defaults."""
-    parts = type(value).__module__.split(".")
-    if parts[0] != "kermes":
-        return repr(_plain(value))
-    given = []
-    parameters = [p for p in inspect.signature(type(value)).parameters.values() if p.name != "engine"]
-    for name, default in ((p.name, p.default) for p in parameters):
-        own = getattr(value, name, default)
-        same = own is default or (type(own) is type(default) and bool(own == default))
-        if not same:
-            given.append(f"{name}={expression(own)}")
-    return f"{parts[1]}.{type(value).__name__}({', '.join(given)})"
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, FloatArray, str]:
     """Return the Gram matrix of the best candidate if it has one, distances behind it, and what these are."""
     model, square, gram = found.best_, np.ix_(rows, rows), None
@@ -385,11 +320,3 @@ def _matrices(found: Comparison, rows: IndexArray) -> tuple[FloatArray | None, F
         return gram, pairwise(model.X_fit_, divergence=divergence, engine=found.engine)[square], expression(divergence)
     chosen = [setting["source"] for setting in row.chosen]
     return gram, found.distances(row.name)[square], expression(max(chosen, key=chosen.count))
-
-
-def describe(model: CandidateModel) -> str:
-    """Return the learner of a model with its settings, and the kernel or distance that it is on."""
-    learner = type(model.learner_).__name__
-    settings = ", ".join(f"{name}={_plain(value)!r}" for name, value in model.params_.items())
-    what = model.kernel_ if model.kernel_ is not None else model.source_
-    return f"{learner}({settings})" + ("" if what is None else f" on {what!r}")

@@ -15,6 +15,8 @@ from ..._typing import AnyArray, FloatArray
 from ...inspection import Difference
 
 WIDTH, HEIGHT, MARGIN = 640, 420, 58
+#: Most that a character takes of the width, in the large type of narrow pages.
+CHARACTER = 10.5
 
 
 def spectrum_chart(eigenvalues: FloatArray) -> str:
@@ -43,11 +45,13 @@ def spectrum_chart(eigenvalues: FloatArray) -> str:
 def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
     """Return predictions against targets, with the line on which they agree."""
     low, high = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
+    labels = {t: among(t, low, high) for t in (low, low / 2 + high / 2, high)}
+    left = max(MARGIN, 8 + CHARACTER * max(map(len, labels.values())))
 
     def place(value: float) -> tuple[float, float]:
         """Return where a value is in the frame, (x, y)."""
         share = (value - low) / ((high - low) or 1.0)
-        return MARGIN + share * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - share * (HEIGHT - MARGIN - 12)
+        return left + share * (WIDTH - MARGIN - left), HEIGHT - MARGIN - share * (HEIGHT - MARGIN - 12)
 
     dots = "".join(
         f'<circle class="plus" fill-opacity="0.6" cx="{place(a)[0]:.1f}" cy="{place(b)[1]:.1f}" r="3"/>'
@@ -56,15 +60,15 @@ def regression_chart(y: FloatArray, predicted: FloatArray) -> str:
     (x0, y0), (x1, y1) = place(low), place(high)
     line = f'<line class="axis" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>'
     ticks = "".join(
-        f'<text x="{place(t)[0]:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{among(t, low, high)}</text>'
-        f'<text x="{MARGIN - 6}" y="{place(t)[1] + 4:.1f}" text-anchor="end">{among(t, low, high)}</text>'
-        for t in (low, (low + high) / 2, high)
+        f'<text x="{place(t)[0]:.1f}" y="{HEIGHT - MARGIN + 16}" text-anchor="middle">{label}</text>'
+        f'<text x="{left - 6:.1f}" y="{place(t)[1] + 4:.1f}" text-anchor="end">{label}</text>'
+        for t, label in labels.items()
     )
     names = (
         f'<text x="{WIDTH / 2}" y="{HEIGHT - 6}" text-anchor="middle">target</text>'
-        f'<text x="{MARGIN + 8}" y="18">predicted</text>'
+        f'<text x="{left + 8:.1f}" y="18">predicted</text>'
     )
-    return _svg(HEIGHT, f"{_axes(HEIGHT - MARGIN)}{line}{dots}{ticks}{names}", "Predictions against targets")
+    return _svg(HEIGHT, f"{_axes(HEIGHT - MARGIN, left)}{line}{dots}{ticks}{names}", "Predictions against targets")
 
 
 def sample_map(
@@ -179,8 +183,8 @@ def _short(name: str) -> str:
     return name if len(name) <= 13 else f"{name[:12]}…"
 
 
-def _axes(bottom: float) -> str:
-    return f'<path class="axis" d="M{MARGIN} 8 V{bottom} H{WIDTH - MARGIN}"/>'
+def _axes(bottom: float, left: float = MARGIN) -> str:
+    return f'<path class="axis" d="M{left:.1f} 8 V{bottom} H{WIDTH - MARGIN}"/>'
 
 
 def _svg(height: int, marks: str, label: str) -> str:

@@ -134,18 +134,20 @@ def spectrum(report: Spectrum) -> str:
 
 
 def class_map(plane: FloatArray, y: AnyArray, captions: Sequence[str], wrong: AnyArray) -> str:
-    """Return the map of the samples, a colour for each class."""
+    """Return the map of the samples, a colour for each class; a number besides where there are more than colours."""
     classes, codes = np.unique(y, return_inverse=True)
     # On dark paper the style sheet has brighter ones for the colours that would vanish.
     palette = [f"var(--class-{c}, {colour})" for c, colour in enumerate(CLASS_PALETTE)]
     colours = [palette[c % len(palette)] for c in codes]
+    names = [str(name) for name in classes]
+    short = max(map(len, names)) <= 2  # fits into a dot
+    numbered = not short and len(names) > len(palette)
+    marks = names if short else [str(c + 1) if numbered else "" for c in range(len(names))]
     legend = "".join(
-        f'<span><b style="background:{palette[c % len(palette)]}"></b>{escape(str(name))}</span>'
-        for c, name in enumerate(classes[:MOST_CLASSES])
+        f'<span><b style="background:{palette[c % len(palette)]}"></b>{f"{c + 1}: " * numbered}{escape(name)}</span>'
+        for c, name in enumerate(names[:MOST_CLASSES])
     )
-    names = [str(name) for name in y]
-    marks = names if max(map(len, names)) <= 2 else [""] * len(y)  # short names fit into a dot
-    return f'<div class="legend">{legend}</div>{sample_map(plane, colours, marks, captions, wrong)}'
+    return f'<div class="legend">{legend}</div>{sample_map(plane, colours, [marks[c] for c in codes], captions, wrong)}'
 
 
 def value_map(plane: FloatArray, y: FloatArray, captions: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ A tile, from top to bottom; every core does the pairs whose status is RETRY and 
     table            points             grid           over-relaxed scaling, in float32 if tol >= 1e-5,
     shared support   coordinates        pixels         then in float64 for the pairs still RETRY
        +--- block -----+                  |            products with a dense block of K | with the axes of the grid
+       |  products                        |            those of a block, by instructions on vectors
                +----------- loop ---------+            when to stop, and the relaxation: the schedule
                               |
                          stabilised                    log domain and epsilon scaling for what remains RETRY

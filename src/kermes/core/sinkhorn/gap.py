@@ -26,8 +26,8 @@ from numba.extending import overload
 from ..intrinsics import borrowed, lesser
 from ..jit import PART, inline_core, tile_core
 from ..status import OK
-from .block import GROUP, dots8
 from .loop import f4
+from .products import GROUP, dots8
 
 LITTLE = 0.25  # part of an entry that an exchange may take away
 STEP, MOST = f4(1e3), f4(1e24)  # factors by which entries may grow instead
@@ -56,7 +56,7 @@ def scale_columns(block):
         largest = max(largest, abs(gap) / held)
         t[c] = v[c] * f4(gap / held)
     for r in range(0, u.size, GROUP):
-        dots8(block.gibbs.kernel, block.ids, t, s, r, t.size)
+        dots8(block.gibbs.kernel, block.ids, t, s, r)
     for r in range(u.size):
         s[r] *= u[r]
     return energy, largest

@@ -21,10 +21,11 @@ from ..._typing import FloatArray
 from ..exp import exp
 from ..jit import strict_core, tile_core
 from ..status import FAILED, OK, RETRY, UNCONVERGED
-from .block import GROUP, Block, atom_costs, fill_side, relax_columns, spread, step, up
+from .block import Block, atom_costs, fill_side, relax_columns, spread, step, up
 from .gap import bound_gap
 from .loop import STRONG, WINDOW, adapt
 from .newton import newton
+from .products import GROUP
 from .structs import TRANSPORT, Gibbs
 
 RANGE = 100.0

@@ -34,9 +34,8 @@ class Distances:
 
     def of(self, split: Split) -> FloatArray:
         """Return the values between all images of a split, in the order of its parts, and its training images."""
-        upper = np.triu(self._between(split.train, split.train, same=True), 1)
-        others = [self._between(part, split.train) for part in (split.validation, split.test)]
-        return np.concatenate([upper + upper.T, *others])
+        parts = (split.train, split.validation, split.test)
+        return np.concatenate([self._between(part, split.train) for part in parts])
 
     def known(self, split: Split) -> int:
         """Return how many of these values are in the tables already."""
@@ -46,39 +45,54 @@ class Distances:
         path = self._path(X.origin, "known")
         if not path.exists():
             return 0
-        marks = np.lib.format.open_memmap(path, mode="r")[np.ix_(X.rows, Y.rows)]
+        marks = np.lib.format.open_memmap(path, mode="r")[_places(X, Y)]
         return int(np.triu(marks, 1).sum() if X is Y else marks.sum())
 
-    def _between(self, X: Part, Y: Part, same: bool = False) -> FloatArray:
+    def _between(self, X: Part, Y: Part) -> FloatArray:
         """Return the values between X and images Y of the pool; what the table lacks is computed and written.
 
-        With ``same``, X and Y are the same images, and entries below the diagonal are of no use. Only values of the
-        same order count: a solver that stops at a tolerance does not give d(x, y) the digits of d(y, x).
+        Two images of the pool are compared in the order of their numbers, whatever parts they are in: a solver that
+        stops at a tolerance does not give d(x, y) the digits of d(y, x), and so later repetitions find what is there.
         """
         shape = (self.pool_size if X.origin == "pool" else int(X.rows.max()) + 1, self.pool_size)
         values = _table(self._path(X.origin, "values"), np.float64, shape)
         known = _table(self._path(X.origin, "known"), np.bool_, shape)
+        ordered, others = X[np.argsort(X.rows)], Y[np.argsort(Y.rows)]
         for start in range(0, len(X.rows), STEP):
-            chunk, rest = slice(start, start + STEP), slice(start + STEP, None)
-            if same:
-                self._fill_triangle(values, known, X[chunk])
-            if not same or start + STEP < len(Y.rows):
-                self._fill(values, known, X[chunk], Y[rest] if same else Y)
-        return np.array(values[np.ix_(X.rows, Y.rows)])
+            chunk = ordered[start : start + STEP]
+            if X.origin == "pool":
+                first, last = np.searchsorted(others.rows, [chunk.rows[0], chunk.rows[-1] + 1])
+                if first > 0:
+                    self._fill(values, known, others[:first], chunk)
+                if first < last:
+                    self._fill_near(values, known, chunk, others[first:last])
+                if last < len(others.rows):
+                    self._fill(values, known, chunk, others[last:])
+            else:
+                self._fill(values, known, chunk, others)
+        return np.array(values[_places(X, Y)])
 
     def _fill(self, values: Any, known: Any, X: Part, Y: Part) -> None:
+        """Compute what is missing of d(x, y) for all images x and y."""
         missing = ~known[np.ix_(X.rows, Y.rows)]
-        for cols in np.unique(missing, axis=0):  # rows that lack the same columns are one call
-            if cols.any():
-                rows = (missing == cols).all(axis=1)
+        by_rows = len(X.rows) <= len(Y.rows)
+        lines = missing if by_rows else missing.T
+        for line in np.unique(lines, axis=0):  # rows that lack the same columns are one call, or columns the same rows
+            if line.any():
+                alike = (lines == line).all(axis=1)
+                rows, cols = (alike, line) if by_rows else (line, alike)
                 found = self._computed(X.measures[rows], Y.measures[cols])
                 _write(values, known, np.ix_(X.rows[rows], Y.rows[cols]), found)
 
-    def _fill_triangle(self, values: Any, known: Any, X: Part) -> None:
-        rows, cols = np.triu_indices(len(X.rows), 1)
-        at = (X.rows[rows], X.rows[cols])
-        if not known[at].all():
-            _write(values, known, at, self._computed(X.measures, X.measures)[rows, cols])
+    def _fill_near(self, values: Any, known: Any, X: Part, Y: Part) -> None:
+        """Compute what is missing where numbers of X and of Y are mixed, image by image of X."""
+        for i in range(len(X.rows)):
+            one = X[[i]]
+            before, after = Y.rows < one.rows, Y.rows > one.rows
+            if before.any():
+                self._fill(values, known, Y[before], one)
+            if after.any():
+                self._fill(values, known, one, Y[after])
 
     def _computed(self, X: Measures, Y: Measures) -> FloatArray:
         """Return the values as the divergence has them."""
@@ -97,6 +111,12 @@ def remove_distances(folder: Path, name: str) -> None:
     """Delete the tables of a data set."""
     for path in folder.glob(f"{name}-*-*-*.npy"):
         path.unlink()
+
+
+def _places(X: Part, Y: Part) -> tuple[AnyArray, AnyArray]:
+    """Return where the values between X and images Y of the pool are: those of the pool above the diagonal."""
+    rows, cols = np.broadcast_arrays(X.rows[:, np.newaxis], Y.rows)
+    return (np.minimum(rows, cols), np.maximum(rows, cols)) if X.origin == "pool" else (rows, cols)
 
 
 def _write(values: Any, known: Any, at: Any, found: FloatArray) -> None:

@@ -29,7 +29,9 @@ class _ExponentialKernels(Paper):
         header = ["method"]
         for name, found in errors.items():
             beside = full and name in self.expected["paper"]
-            header += [f"{name} ({found['repetitions']} runs)", "best"] + ["paper", "paper's best"] * beside
+            printed = "paper" if name in COMPARABLE else "paper, other classes"
+            runs = f"{found['repetitions']} run{'s' * (found['repetitions'] > 1)}"
+            header += [f"{name} ({runs})", "best"] + [printed, "paper's best"] * beside
             for method, cells in rows.items():
                 cells += _cells(found, method)
                 if beside:
