@@ -21,25 +21,17 @@ SMALL = 2048
 def eigh(K: FloatArray, small: int = SMALL) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns.
 
-    Divide and conquer ('evd') releases the interpreter lock; SciPy's default driver does not.
+    By NumPy, which leaves the interpreter lock meanwhile: SciPy 1.17 keeps it, so that two threads took twice as long.
     """
-    from scipy import linalg
-
-    if len(K) == 1:  # which the driver of SciPy 1.13 refuses
-        return np.array(K[0], dtype=np.float64), np.ones((1, 1))
     with few_threads(len(K), small):
-        values, vectors = linalg.eigh(K, driver="evd")
+        values, vectors = np.linalg.eigh(np.asarray_chkfinite(K))
     return values, vectors
 
 
 def eigvalsh(K: FloatArray, small: int = SMALL) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
-    from scipy import linalg
-
-    if len(K) == 1:
-        return np.array(K[0], dtype=np.float64)
     with few_threads(len(K), small):
-        return np.asarray(linalg.eigvalsh(K, driver="evd"))
+        return np.linalg.eigvalsh(np.asarray_chkfinite(K))
 
 
 def leading_eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:
