@@ -499,7 +499,7 @@ def test_a_killed_run_loses_only_what_was_running(path):
 
 
 FAULTS = """
-import errno, os, pickle, sys
+import errno, os, pickle, sys, threading
 import numpy as np
 import zarr.storage._local as disk
 from kermes import Engine, Measures, divergences, pairwise
@@ -508,12 +508,14 @@ folder = sys.argv[1]
 X = Measures.from_samples(np.arange(24.0).reshape(8, 3) ** 1.5)
 W = divergences.Wasserstein(p=2)
 pairwise(X, divergence=W, engine=Engine("serial"))  # compiled here once, for all children
-real, calls = disk._put, [0]
+real, calls, counting = disk._put, [0], threading.Lock()
 
 def run(name, fault, at):
     def put(path, *arguments, **options):
-        calls[0] += 1
-        if calls[0] == at:
+        with counting:  # several threads write
+            calls[0] += 1
+            mine = calls[0]
+        if mine == at:
             fault(path)
         return real(path, *arguments, **options)
 
