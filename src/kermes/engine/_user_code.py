@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import sysconfig
 import types
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-_INSTALLED = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+#: Folders of installed packages: of an environment, of the user, of the system.
+_SITES = {"site-packages", "dist-packages"}
 
 
 def code_of(value: Any) -> bytes:
@@ -146,9 +146,7 @@ def _is_installed(package: str) -> bool:
     """Whether a package is kermes, of Python, or among the installed ones; the program itself, wherever, is not."""
     if package == "__main__":
         return False
+    if package in sys.stdlib_module_names or package == __name__.partition(".")[0]:
+        return True
     file = getattr(sys.modules.get(package), "__file__", None)
-    return (
-        package in sys.stdlib_module_names
-        or package == __name__.partition(".")[0]
-        or (file is not None and any(folder in Path(file).resolve().parents for folder in _INSTALLED))
-    )
+    return file is not None and not _SITES.isdisjoint(Path(file).resolve().parts)
