@@ -31,7 +31,7 @@ def eigh(K: FloatArray, small: int = SMALL) -> tuple[FloatArray, FloatArray]:
 def eigvalsh(K: FloatArray, small: int = SMALL) -> FloatArray:
     """Return the eigenvalues of a symmetric matrix in ascending order."""
     with few_threads(len(K), small):
-        return np.linalg.eigvalsh(np.asarray_chkfinite(K))
+        return np.asarray(np.linalg.eigvalsh(np.asarray_chkfinite(K)), dtype=np.float64)
 
 
 def leading_eigh(K: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -25,6 +25,22 @@ def test_features_are_barycentric_projections(clouds):
         assert_allclose(row.reshape(3, 2), np.sqrt(b)[:, None] * projected, atol=1e-12)
 
 
+def test_atoms_at_one_point_share_its_mass():
+    """Whatever the other measures of a batch are."""
+    rng = np.random.default_rng(0)
+    atoms = rng.normal(size=(2, 6, 2))
+    split = [np.concatenate([cloud, cloud[:2]]) for cloud in atoms]
+    halves = np.r_[0.5, 0.5, np.ones(4), 0.5, 0.5]
+    reference = Measures.from_samples([atoms[0][[0, 1, 2, 0]]], [[1.0, 2.0, 1.0, 3.0]])
+    plain, merged = Measures.from_samples(split, [halves, halves]), Measures.from_samples(list(atoms))
+    features = LinearTransportFeatures(reference).fit(plain)
+    F = features.transform(plain)
+    assert_allclose(F, features.transform(merged), atol=1e-14)
+    assert_allclose(F[[1]], features.transform(plain[[1]]), atol=1e-14)
+    rows = F.reshape(2, 4, 2) / np.sqrt(reference.probabilities)[:, None]
+    assert_allclose(rows[:, 0], rows[:, 3], atol=1e-14)  # both lie at one point, and go to the same
+
+
 def test_exact_for_translates_and_for_means(clouds):
     X, expected = datasets.make_translates(n=6)
     F = LinearTransportFeatures(n_reference=10, random_state=0).fit_transform(X)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -218,6 +220,16 @@ class Wasserstein(Divergence):
         do, or one overflows, they are refused.
         """
         return _plans.raised(atom_costs(*couple(mu, nu, self.cost), self.cost), self.p)
+
+
+def transported(divergence: Wasserstein, reference: Measures, X: Measures) -> Iterator[FloatArray]:
+    """Yield ``plan(reference[0], X[i]) @ X[i].points`` for each measure of X; the atoms of all are numbered once."""
+    common = common_support(reference, X, divergence.cost)
+    a, B = sparse_rows(reference, *common), sparse_rows(X, *common)
+    shares, route = _shared(reference, common, a), divergence.route(reference, X[:1])
+    for start, stop in pairwise(B.offsets):
+        b = Rows(B.ids[start:stop], B.weights[start:stop], np.array([0, stop - start]))
+        yield shares @ (route.plan(common.points, a, b) @ common.points[b.ids])
 
 
 def _shared(X: Measures, common: CommonSupport, rows: Rows) -> FloatArray:

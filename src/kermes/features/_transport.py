@@ -14,6 +14,7 @@ from .._typing import FloatArray
 from ..divergences import SlicedWasserstein, Wasserstein
 from ..divergences._base import batches
 from ..divergences._quantiles import even_levels, jump_levels, quantile_means
+from ..divergences._wasserstein import transported
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
 from ._base import MeasureFeatures
@@ -278,14 +279,12 @@ class LinearTransportFeatures(MeasureFeatures):
         return reference
 
     def _map(self, X: Measures) -> FloatArray:
-        transport, reference = Wasserstein(p=2), _moved(self.reference_, _corners(self.reference_))[0]
+        reference, corners = _moved(self.reference_, _corners(self.reference_)), _corners(X)
         roots = np.sqrt(self.reference_.probabilities)[:, None]
-        features = np.empty((len(X), self._n_features_out))
-        corners = _corners(X)
-        for i, measure in enumerate(_moved(X, corners)):
-            # The rows of the plan add up to the squares of the roots.
-            features[i] = (transport.plan(reference, measure) @ measure.points / roots + roots * corners[i]).ravel()
-        return features
+        features = np.empty((len(X), *self.reference_.points.shape))
+        for i, sums in enumerate(transported(Wasserstein(p=2), reference, _moved(X, corners))):
+            features[i] = sums / roots + roots * corners[i]  # the rows of a plan add up to the squares of the roots
+        return features.reshape(len(X), -1)
 
     def _numbers(self, X: Measures) -> FloatArray:
         return np.asarray(X.sizes * len(self.reference_.points), dtype=np.float64)
