@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.svm import LinearSVC
 
 import kermes
 from kermes import LSSVMClassifier, LSSVMRegressor, Measures
@@ -59,6 +60,19 @@ def test_coverage_of_sets_and_calibration(learner):
     assert 0.87 < np.mean(held) < 0.96
     assert np.mean(sizes) < 2.6
     assert np.mean(losses) < 1.05 * np.mean(plain)
+
+
+@pytest.mark.parametrize("percent", [28, 56, 80])
+def test_sets_by_whole_numbers(percent):
+    """0.28 times 25 samples is a little above 7: held against counts, it is 7."""
+    points = np.linspace(-1.0, 1.0, 24)[:, None]
+    model = ConformalClassifier(LinearSVC(), cv=2).fit(points, np.arange(24) > 11)
+    new, exceeded = np.linspace(-2.0, 2.0, 500)[:, None], 0
+    for i, score in enumerate(model.scores_):
+        values = model.folds_[model.fold_[i]].decision_function(new)
+        exceeded = exceeded + (np.column_stack([2 * values, -2 * values]) > score)
+    assert len(np.unique(exceeded)) > 15
+    assert_array_equal(model.predict_set(new, percent / 100), 100 * exceeded < percent * 25)
 
 
 def test_classifiers_on_measures_are_saved(tmp_path):

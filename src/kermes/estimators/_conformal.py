@@ -196,12 +196,13 @@ class ConformalClassifier(ClassifierMixin, _Conformal):
     def predict_set(self, X: Any, coverage: float = 0.9) -> AnyArray:
         """Return which of ``classes_`` the set of each sample holds, booleans (len(X), n_classes)."""
         check_is_fitted(self)
-        level = real(coverage, "coverage", low=0.0, high=1.0, open_low=True) * (len(self.scores_) + 1)
+        share = real(coverage, "coverage", low=0.0, high=1.0, open_low=True)
+        rank = _rank(share * (len(self.scores_) + 1), np.ceil)
         exceeded: Any = 0
         for number, model in enumerate(self.folds_):
             known = np.sort(self.scores_[self.fold_ == number])
             exceeded = exceeded + np.searchsorted(known, _scores(_decisions(model, X)), side="left")
-        return np.asarray(exceeded < level)
+        return np.asarray(exceeded < rank)
 
 
 def _predictions(model: Any, X: Any) -> FloatArray:
