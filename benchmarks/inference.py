@@ -22,6 +22,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from kermes import Measures, datasets, divergences, inference, pairwise
+from kermes.exceptions import KermesWarning
 
 from .harness import Contest, Row, timed
 
@@ -116,6 +117,20 @@ def spread_of_many(rng: Generator) -> float:
     return inference.dispersion(D, arm, random_state=rng, **GIVEN).p_value
 
 
+def spread_of_equals(center: str) -> Callable[[Generator], float]:
+    """Four of five measures are equal, the others lie around them."""
+
+    def p_value(rng: Generator) -> float:
+        points = np.where(rng.random(sum(SIZES)) < 0.2, 1.0, 0.0)[:, None] * cloud(rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KermesWarning)  # of centroids
+            return inference.dispersion(
+                distances(points), groups(rng), center=center, random_state=rng, **GIVEN
+            ).p_value
+
+    return p_value
+
+
 def energy(rng: Generator) -> float:
     return inference.k_sample(distances(cloud(rng)), groups(rng), random_state=rng, **GIVEN).p_value
 
@@ -158,6 +173,8 @@ TESTS: dict[str, Callable[[Generator], float]] = {
     "dispersion, heavy tails, sizes 12, 21, 39": spread_of_many,
     "dispersion around centroids, heavy tails": spread_around_centroids,
     "dispersion, confounded blocks": spread_in_blocks,
+    "dispersion, 80 % of measures equal": spread_of_equals("median"),
+    "dispersion around centroids, 80 % of measures equal": spread_of_equals("centroid"),
 }
 
 

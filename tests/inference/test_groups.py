@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from tests.oracles import inference as oracle
 
-from kermes import inference
+from kermes import Measures, divergences, inference
 from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, KermesWarning, UnsuitableDataError
 from kermes.inference._dispersion import to_centroids, to_medians
 from kermes.inference._study import gower
@@ -98,6 +98,32 @@ def test_no_search_of_a_median_ends_at_once():
         z, _ = to_medians(gower(cdist(own, own) ** 2), np.zeros((1, 6), dtype=np.intp))
         least = np.abs(own - np.median(own)).sum()
         assert z.sum() / np.sqrt(6 / 5) < 1.001 * least
+
+
+def test_medians_that_are_members_are_exact():
+    """Where most members coincide, and where a triangle is wide; of two halves apart none is."""
+    clump = np.zeros((9, 2))
+    clump[6:] = [[1.0, 0.0], [0.3, 2.0], [-4.0, 1.0]]
+    wide = np.array([[0.0, 0.0], [5.0, 1.0], [-5.0, 1.0]])
+    for own, median in ((clump, 0), (wide, 0)):
+        z, weights = to_medians(gower(cdist(own, own) ** 2), np.zeros((1, len(own)), dtype=np.intp))
+        expected = np.linalg.norm(own - own[median], axis=1) * np.sqrt(len(own) / (len(own) - 1))
+        assert_allclose(z[0], expected, atol=1e-14)
+        assert (z[0, (own == own[median]).all(axis=1)] == 0.0).all()
+        assert_array_equal(weights[0] @ own, own[median])
+    halves = np.repeat([[0.0], [1.0]], 4, axis=0)
+    assert_allclose(to_medians(gower(cdist(halves, halves) ** 2), np.zeros((1, 8), dtype=np.intp))[0], np.sqrt(2 / 7))
+
+
+def test_equal_measures_say_nothing_of_spread():
+    """One of twenty measures differs: every arrangement of labels has the same statistic."""
+    X = Measures.from_samples([[0.0, 1.0, 2.0]] * 19 + [[0.0, 1.0, 3.0]])
+    arms = np.repeat(["a", "b"], 10)
+    found = inference.dispersion(X, arms, divergences.Wasserstein(2), n_permutations=199, random_state=0)
+    assert (found.statistic, found.p_value) == (pytest.approx(1.0), 1.0)
+    for options in ({"center": "centroid"}, {"blocks": np.tile([0, 1], 10)}):
+        with pytest.warns(KermesWarning, match="19 of 20 measures are equal.* Use center='median', without blocks"):
+            inference.dispersion(X, arms, n_permutations=9, **options)
 
 
 def test_medians_of_distances_that_are_not_euclidean_and_of_equal_rows():

@@ -24,6 +24,8 @@ from .jit import tile_core
 LEAST, MOST = -20.0, 1.0
 #: Part of the mean squared distance to the centroid that is added to squared distances in weights.
 SPREAD, TINY = 1e-6, np.finfo(np.float64).tiny
+#: Part of a sum of distances that may be rounding.
+ROUNDING = 1e-12
 
 
 class Search(NamedTuple):
@@ -121,3 +123,25 @@ def advance(s: Search, left: IndexArray, products: FloatArray, tolerance: float,
         near[p] = before - after <= tolerance * before
         for i in range(k):
             s.steps[b, 0, i], s.steps[b, 1, i] = s.weights[b, i], inner[i]
+
+
+@tile_core
+def stop_at_members(s: Search, G: FloatArray) -> None:
+    """Move each centre to the member next to it if the sum of distances is lower there, by more than rounding.
+
+    A median that is a member, as where most of them coincide, is then exact: the search only comes near to it.
+    """
+    B, k = s.members.shape
+    center, squared = np.zeros((2, k)), np.empty(k)
+    for b in range(B):
+        total, nearest = 0.0, 0
+        for i in range(k):
+            total += np.sqrt(s.squared[b, i])
+            if s.squared[b, i] < s.squared[b, nearest]:
+                nearest = i
+        center[0, nearest] = 1.0
+        for i in range(k):
+            center[1, i] = G[s.members[b, i], s.members[b, nearest]]
+        if measure(s.diagonal, s.members[b], center, s.floor, squared) < (1.0 - ROUNDING) * total:
+            s.centers[b], s.squared[b] = center, squared
+        center[0, nearest] = 0.0

@@ -68,16 +68,18 @@ def dispersion(
     centres found anew each time; permuting the :math:`z_i` alone rejects far too often where tails are heavy. As
     centres are estimated, the test is approximate.
     The centroid follows single members far out, and with a group of four and heavy tails 5 % become 7 %; with medians
-    they stay 5 %. Medians are found by Weiszfeld's iteration from the centroid, accelerated, until a step lowers the
-    sum of distances by less than 0.001 %; it is then within 0.1 % of the least, or 0.5 % where members lie in clumps
-    hundreds of times narrower than the group. Negative squared distances, which distances that are not Euclidean may
-    have, count as 0. *Blocks* restrict the permutations and are removed from the :math:`z_i`. Where they lie apart and
-    groups have unequal shares of them, the centres of groups lie in different blocks and all distances to them differ.
-    So the effects of the groups, fitted beside those of the blocks, are subtracted from the coordinates, residuals are
-    scaled by their leverages in place of the factor above, and :math:`z_i` is the distance to the common centre, blocks
-    included: of donors seen in all groups, their spread counts. *Cost*:
-    :math:`O(m n^2 (a - 1))` for m permutations and a groups with centroids, two to three times that with medians;
-    with b blocks :math:`O(m n^2 (a + b))`.
+    they stay 5 %. Where most measures are equal, 5 % become up to 45 % with centroids (or blocks), and a warning says
+    so; with medians, which are exact where they are members, at most 4 %. Other medians are found by Weiszfeld's
+    iteration from the centroid, accelerated, until a step lowers the sum of distances by less than 0.001 %; it is then
+    within 0.1 % of the least, or 0.5 % where members lie in clumps hundreds of times narrower than the group. Negative
+    squared distances, which distances that are not Euclidean may have, count as 0.
+    *Blocks* restrict the permutations and are removed from the :math:`z_i`. Where they lie apart and groups have
+    unequal shares of them, the centres of groups lie in different blocks and all distances to them differ. So the
+    effects of the groups, fitted beside those of the blocks, are subtracted from the coordinates, residuals are
+    scaled by their leverages in place of the factor above, and :math:`z_i` is the distance to the common centre,
+    blocks included: of donors seen in all groups, their spread counts. *Cost*: :math:`O(m n^2 (a - 1))` for m
+    permutations and a groups with centroids, two to three times that with medians; with b blocks
+    :math:`O(m n^2 (a + b))`.
 
     References
     ----------
@@ -105,6 +107,8 @@ def dispersion(
     (factor,) = study.tested
     _warn_of_unequal_units(factor, study.counts)
     codes, fixed = factor.codes, study.fixed
+    if center == "centroid" or fixed.shape[1] > 1:
+        _warn_of_equal_measures(study.squared)
     permutations = study.permutations(n_permutations, random_state)
     G = gower(study.squared)
     own = basis(indicators(codes), fixed)
@@ -216,6 +220,22 @@ def _warn_of_unequal_units(factor: Column, counts: IndexArray) -> None:
         )
 
 
+def _warn_of_equal_measures(squared: FloatArray) -> None:
+    """Warn where most measures coincide: deviations from means are then not exchangeable, not even nearly.
+
+    Of 200 studies of 24 measures and no difference, 43 % were below 5 % with nine of ten measures equal, 22 % with four
+    of five, 8 % with half of them (medians: 0, 2 and 4 %). With blocks, means of groups are subtracted for medians too.
+    """
+    alike = int((squared <= TOLERANCE**2).sum(axis=1).max())
+    if alike > len(squared) / 2:
+        warnings.warn(
+            f"dispersion: {alike} of {len(squared)} measures are equal. Deviations from means, as with "
+            "center='centroid' or blocks, then differ where spreads do not. Use center='median', without blocks.",
+            KermesWarning,
+            stacklevel=3,
+        )
+
+
 def _share(z: FloatArray, own: FloatArray, fixed: FloatArray) -> FloatArray:
     """Return the share of the sums of squares of z (B, n) that bases ``own`` (q, B, n) explain beside ``fixed``."""
     rest = z - z @ fixed @ fixed.T
@@ -259,6 +279,8 @@ def _to_centers(G: FloatArray, codes: IndexArray, steps: int) -> tuple[FloatArra
             left = left[~near]
             if not len(left):
                 break
+        if steps:
+            medians.stop_at_members(found, G)
         size = members.shape[1]
         np.put_along_axis(z, members, np.sqrt(found.squared * (size / (size - 1))), axis=1)
         np.put_along_axis(w, members, found.centers[:, 0], axis=1)
