@@ -107,6 +107,7 @@ def test_guesses_are_near(word, meant):
         lambda y: make_pipeline(SlicedFeatures(), StandardScaler()).fit(X, y),
         lambda y: Codebook(3).fit(X, y),
         lambda y: NearestMeasures(SLICED).fit(X, y),
+        lambda y: files.to_anndata(X, labels=y),
     ],
 )
 def test_labels_that_name_the_measures_in_another_order_are_refused(use):

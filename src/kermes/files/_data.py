@@ -307,7 +307,8 @@ def write(data: Data, path: str | os.PathLike[str]) -> None:
     data : Data
     path : path
         Replaced if it exists, and only when the new file is complete. A table has one row per atom: the name of the
-        measure, the coordinates, ``weight``, and ``label`` if there are labels.
+        measure, the coordinates, ``weight``, and ``label`` if there are labels; measures of one name would be one, and
+        are refused (``Measures.with_keys``).
     """
     from . import _arrays, _tables
 
