@@ -148,7 +148,8 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix.
+        None: a squared-exponential kernel of the sliced Wasserstein distance, with the median of the distinct positive
+        distances as length scale. 'precomputed': X is a Gram matrix.
     gamma : float
         Weight of the squared errors; large values interpolate.
     solver : 'dual' or 'primal'

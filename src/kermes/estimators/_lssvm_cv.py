@@ -52,7 +52,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     ----------
     kernel : kernel on measures with one ``length_scale``, or None
         Such as ``Exponential(divergence)`` or ``MassWeighted(Exponential(divergence))``; its own length scale only
-        sets the default grid. None: a squared-exponential kernel with the median distance as length scale.
+        sets the default grid. None: as in :class:`LSSVMClassifier`.
     length_scales : array, optional
         Length scales to try; by default nine from a tenth to ten times the kernel's.
     gammas : array, optional

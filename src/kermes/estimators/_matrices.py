@@ -116,8 +116,8 @@ class KernelMatrix(ToTrainingSamples, KernelEstimator):
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix
-        and stays as it is, up to the check.
+        None: a squared-exponential kernel with the median of the distinct positive distances as length scale.
+        'precomputed': X is a Gram matrix and stays as it is, up to the check.
     check : 'warn', 'raise' or 'ignore'
         What to do if the Gram matrix of the training measures is indefinite. ``definiteness.SpectrumRepair`` as the
         next step repairs it.

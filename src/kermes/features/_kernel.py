@@ -40,8 +40,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix,
-        (n, n) to fit and (m, n) to transform.
+        None: a squared-exponential kernel with the median of the distinct positive distances as length scale.
+        'precomputed': X is a Gram matrix, (n, n) to fit and (m, n) to transform.
     n_components : int, optional
         Keep only this many of the largest eigenvalues.
     tol : float

@@ -129,8 +129,8 @@ def difference(
     y : array of shape (n,)
         Labels of two groups, each of two measures or more.
     ground : PointKernel, optional
-        The kernel k; for clouds a Gaussian at the median distance between points by default. Images and histograms are
-        taken as they are, or smoothed by k if it is given.
+        The kernel k; for clouds a Gaussian at the median of the positive distances between points by default. Images
+        and histograms are taken as they are, or smoothed by k if it is given.
     n_points : int
         Points of clouds at which s is evaluated, drawn with equal chances for all measures; all if there are no more.
     n_permutations, random_state
