@@ -248,7 +248,7 @@ def warn_of_unequal_units(test: str, columns: Sequence[Column], counts: IndexArr
     """Warn once where ``counts`` of measures in units depend on a tested column: centroids of fewer scatter more.
 
     By as much as the mean of 1 / counts: of donors alike, 8 of one measure and 24 of five, 13 % (PERMANOVA) to 18 %
-    (energy) of 400 true null hypotheses were rejected at the level 5 %; of 12 and 12, dispersion rejected 12 % of 600.
+    (energy) of 500 true null hypotheses were rejected at the level 5 %; of 12 and 12, dispersion rejected 12 % of 600.
     """
     for column in columns:
         found = _unequal_number(column, counts) if column.levels is None else _unequal_groups(column, counts)
