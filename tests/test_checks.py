@@ -5,12 +5,38 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from kermes import LSSVMClassifier, Measures, clustering, compare, divergences, inference, inspection, kernels, pairwise
+from kermes import (
+    DistanceMatrix,
+    KernelFeatures,
+    KernelMatrix,
+    LSSVMClassifier,
+    LSSVMClassifierCV,
+    LSSVMRegressor,
+    MeasureGPRegressor,
+    Measures,
+    NearestMeasures,
+    StreamingLSSVMClassifier,
+    StreamingLSSVMRegressor,
+    clustering,
+    compare,
+    divergences,
+    files,
+    inference,
+    inspection,
+    kernels,
+    pairwise,
+)
 from kermes._checks import guess, nearest, require_order
-from kermes.estimators import ConformalClassifier, MapPoints
+from kermes.comparison import Candidate, CandidateModel
+from kermes.estimators import ConformalClassifier, ConformalRegressor, MapPoints
 from kermes.exceptions import InvalidParameterError
+from kermes.features import Codebook, SlicedFeatures
+from kermes.measures import chunks
 
 RNG = np.random.default_rng(0)
 KEYS = np.array([f"p{i}" for i in range(12)])
@@ -20,6 +46,9 @@ X = Measures.from_frame(
 Y = pd.Series(np.arange(12) % 2, index=KEYS)
 OTHER = Y.sort_index()  # p0, p1, p10, ...
 SLICED = divergences.SlicedWasserstein()
+KERNEL = kernels.Exponential(SLICED)
+BESIDE = kernels.Columns({"cells": KERNEL, "age": RBF(10.0)})
+SQUARE = pd.DataFrame(np.eye(12), index=KEYS, columns=KEYS)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +92,71 @@ def test_guesses_are_near(word, meant):
         lambda y: inference.pairwise_tests(X, Y, units=y),
         lambda y: inference.barycenter(X, y, divergences.Wasserstein()),
         lambda y: inspection.difference(X, y),
+        lambda y: LSSVMClassifier().fit(X, Y, sample_weight=1 + y),
+        lambda y: LSSVMRegressor().fit(X, Y, sample_weight=1 + y),
+        lambda y: LSSVMClassifier().fit(list(X), y),
+        lambda y: LSSVMClassifier(BESIDE).fit({"cells": X, "age": np.arange(12.0)}, y),
+        lambda y: MeasureGPRegressor().fit(X, y),
+        lambda y: MeasureGPRegressor(alpha=1.0 + y).fit(X, Y),
+        lambda y: StreamingLSSVMClassifier(SlicedFeatures()).partial_fit(X, y, classes=[0, 1]),
+        lambda y: DistanceMatrix(SLICED).fit(X, y),
+        lambda y: DistanceMatrix(SLICED).fit_transform(X, y),
+        lambda y: KernelMatrix().fit(X, y),
+        lambda y: make_pipeline(KernelMatrix(), SVC(kernel="precomputed")).fit(X, y),
+        lambda y: KernelFeatures().fit(X, y),
+        lambda y: make_pipeline(SlicedFeatures(), StandardScaler()).fit(X, y),
+        lambda y: Codebook(3).fit(X, y),
+        lambda y: NearestMeasures(SLICED).fit(X, y),
+        lambda y: files.to_anndata(X, labels=y),
     ],
 )
 def test_labels_that_name_the_measures_in_another_order_are_refused(use):
     with pytest.raises(InvalidParameterError, match=r"position 2: p2, p10\). Pass \w+\.loc\[X\.keys\], or .*to_numpy"):
         use(OTHER)
+
+
+@pytest.mark.parametrize(
+    ("use", "names"),
+    [
+        (lambda y: LSSVMClassifierCV(KERNEL).fit(X, Y, X, y_val=y), "y_val.loc[X_val.keys]"),
+        (lambda y: BESIDE({"cells": X, "age": y}), "X['age'].loc[X['cells'].keys]"),
+        (lambda y: BESIDE({"age": y, "cells": X.to_series()}), "X['cells'].loc[X['age'].index]"),
+        (lambda y: LSSVMClassifier().fit(X.to_series(), y), "y.loc[X.index]"),
+        (lambda y: LSSVMClassifier().fit(X.to_series().to_frame(), y), "y.loc[X.index]"),
+        (lambda y: LSSVMRegressor().fit(SQUARE, y), "y.loc[X.index]"),
+        (lambda y: LSSVMClassifier("precomputed").fit(SQUARE, y), "y.loc[X.index]"),
+        (lambda y: LSSVMRegressor("precomputed").fit(SQUARE, Y, sample_weight=1 + y), "sample_weight.loc[X.index]"),
+        (lambda y: MeasureGPRegressor().fit(SQUARE, y), "y.loc[X.index]"),
+        (lambda y: KernelMatrix("precomputed").fit(SQUARE, y), "y.loc[X.index]"),
+        (lambda y: list(chunks(X, y)), "y.loc[source.keys]"),
+        (lambda y: files.Data(X, y), "labels.loc[measures.keys]"),
+        (lambda y: files.Data(X, metadata={"age": y}), "metadata.loc[measures.keys]"),
+        (lambda y: clustering.cluster_report(Y, y), "y.loc[labels.index]"),
+        (lambda y: clustering.cluster_report(Y.to_numpy(), y, 1 - SQUARE), "y.loc[distances.index]"),
+    ],
+)
+def test_labels_in_another_order_are_refused_by_the_names_that_are_given(use, names):
+    with pytest.raises(InvalidParameterError, match=rf"name\w* them in another order .*Pass {re.escape(names)}, or "):
+        use(OTHER)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LSSVMClassifier(),
+        LSSVMRegressor(),
+        MeasureGPRegressor(random_state=0),
+        ConformalRegressor(LSSVMRegressor(), cv=2),
+        StreamingLSSVMRegressor(SlicedFeatures()),
+        CandidateModel(Candidate("k", SLICED, learner="knn"), cv=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_labels_in_another_order_are_not_scored(model):
+    model.fit(X, Y.to_numpy())
+    with pytest.raises(InvalidParameterError, match=r"Pass y\.loc\[X\.keys\]"):
+        model.score(X, OTHER)
+    assert model.score(X, Y) == model.score(X, OTHER.loc[X.keys].to_numpy())
 
 
 def test_indices_that_say_nothing_or_the_same_are_taken():

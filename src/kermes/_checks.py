@@ -182,11 +182,12 @@ def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyAr
     return distinct, codes.astype(np.int64)
 
 
-def require_order(X: Any, **given: Any) -> None:
+def require_order(X: Any, called: str = "X", /, **given: Any) -> None:
     """Refuse series and frames (or mappings to them) whose index names the samples of X, but not in their order.
 
     What is given with X is taken by position. Indices that do not name samples, such as numbers of rows, say nothing.
     """
+    names = f"{called}.index" if hasattr(X, "iloc") else f"{called}.keys"
     for name, values in given.items():
         for part in values.values() if isinstance(values, Mapping) else [values]:
             index = _names(part) if hasattr(part, "iloc") else None
@@ -196,7 +197,7 @@ def require_order(X: Any, **given: Any) -> None:
                 there = ", ".join(side[i] if i < len(side) else "nothing" for side in (own, index))
                 raise InvalidParameterError(
                     f"`{name}` must be in the order of the measures, since it is taken by position; its index names "
-                    f"them in another order (at position {i}: {there}). Pass {name}.loc[X.keys], or {name}.to_numpy() "
+                    f"them in another order (at position {i}: {there}). Pass {name}.loc[{names}], or {name}.to_numpy() "
                     "if it is in order already."
                 )
 

@@ -43,12 +43,18 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
-    def _read_measures(self, X: Any, *, reset: bool, name: str = "X") -> Measures:
-        """Return X as measures, rows of a 2-D array as Dirac masses; with ``reset`` they are training samples."""
+    def _read_measures(self, X: Any, *, reset: bool, name: str = "X", y: Any = None) -> Measures:
+        """Return X as measures, rows of a 2-D array as Dirac masses; with ``reset`` they are training samples.
+
+        ``y`` is what comes with them and goes on to the next step of a pipeline: its order is checked.
+        """
         if isinstance(X, Measure):
             as_measures(X, name)  # says what to pass instead
         if holds_measures(X):
-            return self._remember_dim(as_measures(X), reset, name)
+            measures = as_measures(X)
+            require_order_of(X, measures, y=y)
+            return self._remember_dim(measures, reset, name)
+        require_order(X, y=y)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
 
     def _resolve_divergence(self, others: str = "or None", remedy: str = "") -> Any:
@@ -69,17 +75,23 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
     ) -> tuple[Any, AnyArray]:
         """Return checked training samples and targets; ``several`` allows a column of targets for each output."""
         if not holds_measures(X):
-            options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
-            array, y = validate_data(self, X, y, reset=reset, **options)
+            array, y = self._read_array(X, y, numeric, reset, several)
             return as_measures(array), y
         measures = as_measures(X)
+        require_order_of(X, measures, y=y)
         return self._remember_dim(measures, reset), self._read_targets(y, measures, numeric, several)
+
+    def _read_array(self, X: Any, y: Any, numeric: bool, reset: bool, several: bool) -> tuple[FloatArray, AnyArray]:
+        """Return a checked array, of points or a Gram matrix, and targets."""
+        require_order(X, y=y)
+        options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
+        array, y = validate_data(self, X, y, reset=reset, **options)
+        return array, y
 
     def _read_targets(self, y: Any, samples: Any, numeric: bool, several: bool) -> AnyArray:
         """Return checked targets of samples that scikit-learn does not check."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        require_order(samples, y=y)
         y = np.asarray(y) if several and np.ndim(y) == 2 else column_or_1d(y, warn=True)
         if numeric:
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -100,6 +112,15 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         return measures
 
 
+class OrderedScore:
+    """Before a mixin of scikit-learn that scores predictions: labels in another order than the samples are refused."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return scikit-learn's score of the predictions for X: accuracy of labels, R^2 of numbers."""
+        require_order(X, y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]
+
+
 class KernelEstimator(MeasureEstimator):
     """Base of the estimators with a ``kernel`` parameter: a kernel on measures, None or 'precomputed'.
 
@@ -112,14 +133,20 @@ class KernelEstimator(MeasureEstimator):
     support_: IndexArray
     X_fit_: Any
 
-    def _read(self, X: Any, *, reset: bool, name: str = "X") -> KernelSamples:
-        """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``."""
+    def _read(self, X: Any, *, reset: bool, name: str = "X", y: Any = None) -> KernelSamples:
+        """Return checked samples; with ``reset`` they are training samples and set ``n_features_in_``.
+
+        The order of ``y`` is checked as in :meth:`_read_measures`.
+        """
         self._check_kernel()
         columns = columns_of(self.kernel)
         if columns is not None:
-            return self._remember_columns(columns.read(X), reset)
+            samples = columns.read(X)
+            require_order_of(X, samples, y=y)
+            return self._remember_columns(samples, reset)
         if not self._precomputed or isinstance(X, Measure):
-            return self._read_measures(X, reset=reset, name=name)
+            return self._read_measures(X, reset=reset, name=name, y=y)
+        require_order(X, y=y)
         rows = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_symmetric(rows, "X") if reset else rows
 
@@ -130,11 +157,11 @@ class KernelEstimator(MeasureEstimator):
         columns = columns_of(self.kernel)
         if columns is not None:
             samples = self._remember_columns(columns.read(X), reset)
+            require_order_of(X, samples, y=y)
             return samples, self._read_targets(y, samples, numeric, several)
         if not self._precomputed:
             return super()._read_labelled(X, y, numeric=numeric, reset=reset, several=several)
-        options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
-        K, y = validate_data(self, X, y, reset=reset, **options)
+        K, y = self._read_array(X, y, numeric, reset, several)
         return as_symmetric(K, "X"), y
 
     def _remember_columns(self, samples: Mixed, reset: bool) -> Mixed:
@@ -171,6 +198,15 @@ class KernelEstimator(MeasureEstimator):
             f"`kernel` must be a kernel on measures such as kernels.Exponential(divergence), None or 'precomputed'; "
             f"got {self.kernel!r}.{remedy}"
         )
+
+
+def require_order_of(X: Any, samples: Any, called: str = "X", /, **given: Any) -> None:
+    """Refuse what is given with X in another order than that of X, which its index says, or the samples read from it.
+
+    A series of measures may have an index of its own, a list of measures has the keys of their collection.
+    """
+    for named in [X] if samples is X else [X, samples]:
+        require_order(named, called, **given)
 
 
 def select(samples: KernelSamples, rows: IndexArray) -> KernelSamples:

@@ -385,3 +385,25 @@ def test_pandas_labels_of_every_type(tmp_path):
         data = files.read(tmp_path / "t.parquet", by="g", columns=["x"], label="y")
         assert data.labels.dtype.kind == kind
         assert data.labels.tolist() == values
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_measures_of_one_name_are_kept_or_refused(ending, tmp_path):
+    """Wells of equal names on two plates were written, and read as half as many."""
+    path = tmp_path / f"plates.{ending}"
+    plate = Measures.from_frame(pd.DataFrame({"well": list("aab"), "x": [1.0, 2.0, 3.0]}), by="well", columns="x")
+    both = Measures.concatenate([plate, plate.map_points(np.exp)])
+    if ending == "npz":
+        files.write(files.Data(both), path)
+        assert files.read(path).measures.keys.tolist() == list("abab")
+        return
+    with pytest.raises(
+        InvalidParameterError, match=r"measures 0 and 2 have one name, a, .*\(repeated names: 2 in all\)"
+    ):
+        files.write(files.Data(both), path)
+    assert not path.exists()
+    named = both.with_keys(["1a", "1b", "2a", "2b"])
+    files.write(files.Data(named, pd.Series([0, 1, 0, 1], index=named.keys)), path)
+    back = files.read(path, by="measure", columns=["x0"], weights="weight", label="label")
+    assert back.measures.fingerprint == both.fingerprint
+    assert back.labels.tolist() == [0, 1, 0, 1]

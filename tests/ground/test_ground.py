@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial
 
 from kermes import divergences, ground
 from kermes.exceptions import InvalidParameterError
+from kermes.ground._costs import _SCIPY
 
 rng = np.random.default_rng(0)
 x, y = rng.normal(size=(7, 3)), rng.normal(size=(4, 3))
@@ -191,3 +192,30 @@ def test_largest_cost_on_a_torus_is_no_rounding():
 def test_a_sigma_whose_square_is_no_number_is_refused(sigma):
     with pytest.raises(InvalidParameterError, match=r"`sigma` must be a finite number in \[1e-150, 1e\+150\]"):
         ground.Gaussian(sigma=sigma)
+
+
+#: Points x, y, z by name for which SciPy's distance breaks d(x, z) <= d(x, y) + d(y, z), or d(x, y) > 0.
+NO_METRICS = {
+    "cosine": [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
+    "correlation": [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
+    "braycurtis": [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
+    "jensenshannon": [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [3.0, 2.0, 1.0]],
+}
+
+
+@pytest.mark.parametrize("name", _SCIPY)
+def test_which_distances_of_scipy_are_metrics(name):
+    """That of Jensen and Shannon was said to be one: SciPy divides vectors by their sums."""
+    found = ground.Metric(name).metric
+    assert found is (name not in NO_METRICS)
+    assert divergences.Wasserstein(1, name).claims(3).metric is (found or None)
+    if not found:
+        D = cdist(NO_METRICS[name], NO_METRICS[name], name)
+        assert D[0, 2] > D[0, 1] + D[1, 2] + 1e-3 or D[0, 1] < 1e-9
+        return
+    random = np.random.default_rng(0)
+    parts = random.normal(size=(40, 3)), random.integers(-1, 2, size=(30, 3)), random.gamma(0.5, size=(30, 3))
+    points = np.unique(np.vstack(parts), axis=0)
+    D = cdist(points, points, name)
+    assert (D[:, None] <= D[:, :, None] + D[None] + 1e-12).all()
+    assert (D[~np.eye(len(D), dtype=bool)] > 0).all()

@@ -360,3 +360,65 @@ def test_units_of_fewer_measures_in_one_group_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         inference.dispersion(D[:36, :36], groups[even], "precomputed", units=even, n_permutations=19, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("test", "name"),
+    [(inference.permanova, "PERMANOVA"), (inference.k_sample, "energy test"), (inference.dispersion, "dispersion")],
+)
+def test_all_tests_of_groups_warn_once_of_units_of_fewer_measures(test, name):
+    """Of 8 donors with 1 measure and 24 with 5, 13 to 18 % of true null hypotheses were rejected at 5 %."""
+    groups = np.repeat(["a", "b"], [4, 8])
+    units = np.repeat(np.arange(12), np.where(groups == "a", 1, 5))
+    points = np.random.default_rng(0).normal(size=(len(units), 3))
+    given = {"units": units, "n_permutations": 19, "random_state": 0}
+    with pytest.warns(
+        KermesWarning, match=f"^{name}: units of a have 1 measures in the harm.* of b 5.*equally"
+    ) as said:
+        test(cdist(points, points), groups[units], "precomputed", **given)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    test(cdist(points, points), groups[units], "precomputed", n_permutations=19)  # measures, not units: no warning
+
+
+def test_each_of_several_factors_is_looked_at_for_units_of_fewer_measures():
+    arm, sex = np.tile(["x", "y"], 6), np.repeat(["f", "m"], 6)
+    units = np.repeat(np.arange(12), np.where(sex == "f", 2, 4))
+    points = np.random.default_rng(0).normal(size=(len(units), 3))
+    table = {"arm": arm[units], "sex": sex[units]}
+    with pytest.warns(KermesWarning, match=r"PERMANOVA: units of f have 2 .* those of m 4\.") as said:
+        inference.permanova(cdist(points, points), table, "precomputed", units=units, n_permutations=19)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "warned"),
+    [
+        ([1, 1, 1, 4, 4, 4, 4, 4, 4, 1, 1, 1], True),  # 11 to 19 % rejected at 5 %
+        ([4, 4, 4, 1, 1, 1, 1, 1, 1, 4, 4, 4], False),  # too few are rejected
+        ([1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4, 4], False),  # one end alone: 5 %
+        ([3] * 12, False),
+    ],
+)
+def test_a_trend_warns_where_units_of_extreme_values_have_fewer_measures(counts, warned):
+    """The scatter of units with their leverages as weights is what a line finds; permuted units have the plain mean."""
+    units = np.repeat(np.arange(12), counts)
+    points = np.random.default_rng(0).normal(size=(len(units), 3))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        inference.trend(cdist(points, points), 10.0 * units, "precomputed", units=units, n_permutations=19)
+    assert len(said) == warned
+    assert all("trend: units whose values are far from the mean have 1.1" in str(w.message) for w in said)
+
+
+def test_units_of_energy_tests_are_centroids_in_the_space_of_the_power():
+    """Their distances are means less half the means within, of d^alpha; only alpha = 2 has those of PERMANOVA."""
+    units, groups = np.repeat(np.arange(6), 2), np.repeat([0, 1], 6)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    d = cdist(points, points)
+    means = d.reshape(6, 2, 6, 2).mean(axis=(1, 3))
+    inner = np.diagonal(means)
+    delta = means - 0.5 * (inner[:, None] + inner)
+    energy = 2 * delta[:3, 3:].mean() - delta[:3, :3].mean() - delta[3:, 3:].mean()
+    found = inference.k_sample(d, groups, "precomputed", units=units, n_permutations=9)
+    assert_allclose(found.statistic, 9 / 6 * energy)

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from tests.oracles import inference as oracle
 
 from kermes import Measures, divergences, inference, pairwise
-from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, KermesWarning, UnsuitableDataError
 
 rng = np.random.default_rng(7)
 POINTS = rng.normal(size=(12, 3))
@@ -146,7 +146,8 @@ def test_units_are_compared_by_their_centroids():
     donor = np.repeat(np.arange(8), [1, 2, 3, 3, 2, 4, 1, 2])
     arm = np.array(list("aabbabab"))[donor]
     Y = rng.normal(size=(8, 2))[donor] + 0.1 * rng.normal(size=(len(donor), 2))
-    found = inference.permanova(cdist(Y, Y), arm, "precomputed", units=donor)
+    with pytest.warns(KermesWarning, match=r"units of a have 1\.33 measures in the harmonic mean, those of b 2\.82"):
+        found = inference.permanova(cdist(Y, Y), arm, "precomputed", units=donor)
     means = np.array([Y[donor == d].mean(axis=0) for d in range(8)])
     by_means = inference.permanova(cdist(means, means), list("aabbabab"), "precomputed")
     assert_allclose(found.statistic, by_means.statistic)

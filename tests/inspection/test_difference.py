@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kermes import Measures, divergences, ground, pairwise
-from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, KermesWarning, UnsuitableDataError
 from kermes.inference import barycenter
 from kermes.inspection import difference
 
@@ -214,3 +214,14 @@ def test_differences_between_blocks_do_not_hide_those_of_groups():
         list(rng.normal(0, 0.1, (40, 20, 2)) + np.c_[100.0 * site + 0.2 * y, 0 * y][:, None])
     )
     assert difference(clouds, y, blocks=site, random_state=0).coordinates.p_values[0] == 0.001
+
+
+def test_units_of_fewer_measures_in_one_group_are_warned_of():
+    """Of 8 donors with 1 measure and 24 with 5, 14 to 19 % of true null hypotheses were rejected at 5 %."""
+    labels = np.repeat([0, 1], 4)
+    units = np.repeat(np.arange(8), np.where(labels == 0, 1, 5))
+    X = Measures.from_samples(np.random.default_rng(0).normal(size=(len(units), 6)))
+    with pytest.warns(KermesWarning, match=r"^difference: units of 0 have 1 measures in the .* those of 1 5\.") as said:
+        difference(X, labels[units], units=units, n_permutations=9, random_state=0)
+    assert len(said) == 1
+    assert said[0].filename == __file__

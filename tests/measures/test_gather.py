@@ -167,3 +167,38 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingDependencyError, match="pip install polars"):
         Measures.from_samples([[1.0]]).to_frame(library="polars")
+
+
+TWINS = Measures.from_frame(pl.DataFrame({"g": list("aab"), "x": [1.0, 2.0, 3.0]}), by="g", columns="x")
+
+
+@pytest.mark.parametrize(
+    ("X", "first"), [(TWINS[[1, 0, 1]], 0), (Measures.concatenate([TWINS, TWINS.map_points(np.exp)[[1]]]), 1)]
+)
+def test_measures_of_one_name_are_not_merged_in_a_table(X, first):
+    """A bootstrap and two plates came back as fewer measures."""
+    with pytest.raises(
+        InvalidParameterError, match=rf"measures {first} and 2 have one name, b, .*X\.with_keys\(names\)"
+    ):
+        X.to_frame()
+    for named in (X.with_keys(None), X.with_keys([f"{i}{key}" for i, key in enumerate(X.keys)])):
+        back = Measures.from_frame(named.to_frame(), by="measure", columns="x0", weights="weight")
+        assert back.fingerprint == named.fingerprint
+        assert len(back) == len(X)
+    assert X.with_keys(None).to_frame()["measure"].unique().tolist() == list(range(len(X)))
+
+
+def test_other_names():
+    X = TWINS.with_keys(["first", "second"])
+    assert X.keys.tolist() == ["first", "second"]
+    assert TWINS.keys.tolist() == ["a", "b"]
+    assert X.fingerprint == TWINS.fingerprint
+    assert X[1:].keys.tolist() == ["second"]
+    assert TWINS.with_keys(np.array(["u", "v"], dtype=object)).keys.dtype.kind == "U"
+    assert TWINS.with_keys([3, 1]).keys.tolist() == [3, 1]
+    with pytest.raises(InvalidParameterError, match="`keys` must hold 2 labels, one per measure"):
+        TWINS.with_keys(["a"])
+    with pytest.raises(InvalidParameterError, match="one kind"):
+        TWINS.with_keys(["a", None])
+    with pytest.raises(InvalidParameterError, match=r"`keys` must be in the order.*keys\.loc\[X\.keys\]"):
+        TWINS.with_keys(pd.Series(["y", "x"], index=["b", "a"]))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from .._checks import as_distances, as_labels
+from .._checks import as_distances, as_labels, require_order
 from .._quantities import counted, shortened
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError
@@ -186,6 +186,8 @@ def cluster_report(labels: ArrayLike, y: ArrayLike, distances: ArrayLike | None 
     chi-square 436.1 (433.1 with Yates' correction), 1 degree of freedom, p = 7.8e-97
     adjusted Rand index 0.345
     """
+    require_order(labels, "labels", y=y)
+    require_order(distances, "distances", labels=labels, y=y)
     clusters, rows = as_labels(labels, "labels")
     classes, columns = as_labels(y, "y", len(rows))
     table = np.zeros((len(clusters), len(classes)), dtype=np.int64)

@@ -123,6 +123,7 @@ class CandidateModel(MeasureEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the predictions for X: accuracy or R^2, or what ``scoring`` names."""
+        require_order(X, y=y)
         predicted = self.predict(X)
         return as_score(self.scoring, self.task_).function(read_column(y, len(predicted)), predicted)
 

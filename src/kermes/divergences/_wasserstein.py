@@ -109,7 +109,7 @@ class Wasserstein(Divergence):
         return 2.0 if self.p == 2 else 1.0
 
     def claims(self, dim: int) -> Claims:
-        """Metric always; of negative type p on the line for p <= 2, and for the binary cost."""
+        """Metric if the cost is one; of negative type p on the line for p <= 2, and for the binary cost."""
         cost = self.cost
         # Where all powers below 2 are known, d^2 is that of a Hilbert space for p = 2 only.
         fails_at = 2.0 if self.p < 2 else None

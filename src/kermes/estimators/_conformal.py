@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import integer, real, require_order
+from .._estimator import OrderedScore
 from .._typing import AnyArray, FloatArray
 from ..exceptions import UnsuitableDataError
 from ._multiclass import code_words, fit_sigmoids, probabilities
@@ -55,7 +56,7 @@ class _Conformal(MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict(X))
 
 
-class ConformalRegressor(RegressorMixin, _Conformal):
+class ConformalRegressor(OrderedScore, RegressorMixin, _Conformal):
     r"""Regression with intervals: CV+, the cross-validation form of the jackknife+.
 
     With :math:`\hat\mu_{-k(i)}` fitted without the fold of sample i and :math:`R_i = |y_i - \hat\mu_{-k(i)}(x_i)|`, the
@@ -126,7 +127,7 @@ class ConformalRegressor(RegressorMixin, _Conformal):
         return np.column_stack([lower, upper])
 
 
-class ConformalClassifier(ClassifierMixin, _Conformal):
+class ConformalClassifier(OrderedScore, ClassifierMixin, _Conformal):
     r"""Classification with sets of labels of stated coverage, and calibrated probabilities, by cross-validation.
 
     The score of a label is minus its margin: the largest decision value of another class less its own. A label is in

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import flag, integer, real
-from .._estimator import MeasureEstimator
+from .._estimator import MeasureEstimator, OrderedScore
 from .._scales import median_distance
 from .._typing import FloatArray, IndexArray
 from ..core import ragged
@@ -46,7 +46,7 @@ class RhoField(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class EquivalentWassersteinGP(RegressorMixin, MeasureEstimator):
+class EquivalentWassersteinGP(OrderedScore, RegressorMixin, MeasureEstimator):
     r"""Gaussian process regression on measures by the squared-exponential kernel of their weights.
 
     .. math:: k(\mu, \nu) = \sigma_f^2 \exp\left(-\frac12 \sum_i \frac{(a_i - b_i)^2}{\ell_i^2}\right)

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, positive
-from .._estimator import KernelEstimator, KernelSamples
+from .._estimator import KernelEstimator, KernelSamples, OrderedScore, require_order_of
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
@@ -31,6 +31,14 @@ class _LSSVM(KernelEstimator):
     n_core: int | None = None
     tol: float = 1e-6
     random_state: Any = None
+
+    def _read_weighted(
+        self, X: Any, y: Any, sample_weight: Any, **options: Any
+    ) -> tuple[KernelSamples, AnyArray, FloatArray]:
+        """Return checked training samples, targets and weights."""
+        samples, y = self._read_labelled(X, y, **options)
+        require_order_of(X, samples, sample_weight=sample_weight)
+        return samples, y, _read_weights(sample_weight, len(y))
 
     def _fit_machines(self, samples: KernelSamples, targets: FloatArray, weights: FloatArray, shared: bool) -> None:
         """Fit all columns of ``targets``; unless ``shared``, a sample with target 0 takes no part in that column.
@@ -140,7 +148,8 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix.
+        None: a squared-exponential kernel of the sliced Wasserstein distance, with the median of the distinct positive
+        distances as length scale. 'precomputed': X is a Gram matrix.
     gamma : float
         Weight of the squared errors; large values interpolate.
     solver : 'dual' or 'primal'
@@ -227,8 +236,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         sample_weight : array of shape (n,), optional
             Multiplies gamma for each sample: :math:`1 / (\gamma s_i)` on the diagonal. 0 leaves a sample out.
         """
-        samples, y = self._read_labelled(X, y, numeric=False)
-        weights = _read_weights(sample_weight, len(y))
+        samples, y, weights = self._read_weighted(X, y, sample_weight, numeric=False)
         balanced = isinstance(self.class_weight, str) and self.class_weight == "balanced"
         if self.class_weight is not None and not balanced:
             weights = weights * self._class_weights(y)
@@ -277,7 +285,7 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
         return float(np.mean(self.loo_predict() == self.classes_[self._labels]))
 
 
-class LSSVMRegressor(RegressorMixin, _LSSVM):
+class LSSVMRegressor(OrderedScore, RegressorMixin, _LSSVM):
     r"""Least-squares support vector regression: kernel ridge regression with an unpenalised intercept.
 
     Solves the system of :class:`LSSVMClassifier` with the values y as targets; the kernel may be indefinite.
@@ -308,8 +316,7 @@ class LSSVMRegressor(RegressorMixin, _LSSVM):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVMRegressor:
         """Fit the machine to values y, (n,) or (n, p); ``sample_weight`` as in :meth:`LSSVMClassifier.fit`."""
-        samples, y = self._read_labelled(X, y, numeric=True, several=True)
-        weights = _read_weights(sample_weight, len(y))
+        samples, y, weights = self._read_weighted(X, y, sample_weight, numeric=True, several=True)
         self._one = y.ndim == 1
         targets: FloatArray = np.asarray(y, dtype=np.float64)
         self._fit_machines(samples, targets.reshape(len(y), -1), weights, shared=True)

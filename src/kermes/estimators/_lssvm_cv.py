@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import KernelEstimator
+from .._estimator import KernelEstimator, require_order_of
 from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..core.eigenvalues import negative_mass
@@ -52,7 +52,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
     ----------
     kernel : kernel on measures with one ``length_scale``, or None
         Such as ``Exponential(divergence)`` or ``MassWeighted(Exponential(divergence))``; its own length scale only
-        sets the default grid. None: a squared-exponential kernel with the median distance as length scale.
+        sets the default grid. None: as in :class:`LSSVMClassifier`.
     length_scales : array, optional
         Length scales to try; by default nine from a tenth to ten times the kernel's.
     gammas : array, optional
@@ -165,6 +165,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             raise InvalidParameterError("`cv` must be None when a validation set is given; it would not be used.")
         if X_val is not None:
             validation = self._read_measures(X_val, reset=False, name="X_val")
+            require_order_of(X_val, validation, "X_val", y_val=y_val)
             return [(X, labels, validation, self._validation_labels(validation, y_val))]
         if self.cv is None:
             return [(X, labels)]

@@ -86,13 +86,13 @@ class DistanceMatrix(ToTrainingSamples, MeasureEstimator):
     def fit(self, X: Any, y: Any = None) -> DistanceMatrix:
         """Keep the training measures."""
         self.divergence_ = self._resolve_divergence(remedy=" A matrix of distances needs no DistanceMatrix before it.")
-        self.X_fit_ = self._read_measures(X, reset=True)
+        self.X_fit_ = self._read_measures(X, reset=True, y=y)
         self.divergence_.check(self.X_fit_)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Return the distances between the training measures, (n, n)."""
-        self.fit(X)
+        self.fit(X, y)
         return self._distances(self.X_fit_)
 
     def transform(self, X: Any) -> FloatArray:
@@ -116,8 +116,8 @@ class KernelMatrix(ToTrainingSamples, KernelEstimator):
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix
-        and stays as it is, up to the check.
+        None: a squared-exponential kernel with the median of the distinct positive distances as length scale.
+        'precomputed': X is a Gram matrix and stays as it is, up to the check.
     check : 'warn', 'raise' or 'ignore'
         What to do if the Gram matrix of the training measures is indefinite. ``definiteness.SpectrumRepair`` as the
         next step repairs it.
@@ -150,18 +150,18 @@ class KernelMatrix(ToTrainingSamples, KernelEstimator):
 
     def fit(self, X: Any, y: Any = None) -> KernelMatrix:
         """Keep the training measures, and look at their Gram matrix if asked to."""
-        self._fit(X)
+        self._fit(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> FloatArray:
         """Return the Gram matrix of the training measures, (n, n)."""
-        K = self._fit(X)
+        K = self._fit(X, y)
         return np.array(self._gram_fit() if K is None else K)
 
-    def _fit(self, X: Any) -> FloatArray | None:
+    def _fit(self, X: Any, y: Any) -> FloatArray | None:
         """Fit; return the Gram matrix if it was looked at."""
         choice(self.check, "check", ["warn", "raise", "ignore"])
-        samples = self._read(X, reset=True)
+        samples = self._read(X, reset=True, y=y)
         self._bind(samples, np.arange(len(samples)))
         claim = getattr(self.kernel_, "is_positive_definite", None)
         if self.check == "ignore" or (claim is not None and claim(self.n_features_in_) is True):

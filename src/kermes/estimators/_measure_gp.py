@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Product, Sum, WhiteKernel
 
-from .._estimator import default_kernel
+from .._estimator import OrderedScore, default_kernel, require_order_of
 from .._linalg import few_threads
 from .._typing import FloatArray
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
@@ -33,7 +33,7 @@ CONSTANT = 8 * float(np.finfo(np.float64).eps)
 Derivative: TypeAlias = FloatArray | float
 
 
-class MeasureGPRegressor(GaussianProcessRegressor):
+class MeasureGPRegressor(OrderedScore, GaussianProcessRegressor):
     r"""Gaussian process regression that escalates a jitter instead of giving up.
 
     scikit-learn's ``GaussianProcessRegressor`` (all its parameters, and their meaning) raises an error when the kernel
@@ -92,8 +92,9 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         X : Measures, or whatever the kernel takes
         y : array of shape (n,) or (n, n_targets)
         """
-        X = self._read(X)
-        kernel, alpha, optimizer = self.kernel, self.alpha, self.optimizer
+        samples = self._read(X)
+        require_order_of(X, samples, y=y, alpha=self.alpha)
+        X, kernel, alpha, optimizer = samples, self.kernel, self.alpha, self.optimizer
         if kernel is None and isinstance(X, Measures):
             self.kernel = ConstantKernel() * default_kernel(X) + WhiteKernel()
         alpha = np.asarray(alpha) if np.ndim(alpha) else alpha

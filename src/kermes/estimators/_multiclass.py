@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._checks import choice
+from .._estimator import OrderedScore
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..exceptions import UnsuitableDataError
 
@@ -18,7 +19,7 @@ from ..exceptions import UnsuitableDataError
 EDGE = 1e-9
 
 
-class CodedClassifier(ClassifierMixin):
+class CodedClassifier(OrderedScore, ClassifierMixin):
     """Classifier made of binary machines: a subclass gives their outputs, this class the labels."""
 
     classes_: AnyArray

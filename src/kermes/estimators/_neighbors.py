@@ -125,7 +125,7 @@ class NearestMeasures(ToTrainingSamples, MeasureEstimator):
         """Keep the measures to be searched, and prepare the bounds."""
         integer(self.n_neighbors, "n_neighbors", low=1)
         as_engine(self.engine)
-        self.X_fit_ = self._read_measures(X, reset=True)
+        self.X_fit_ = self._read_measures(X, reset=True, y=y)
         self.divergence_ = self._resolve_divergence()
         self.divergence_.check(self.X_fit_)
         self._bounds = bounds_of(self.divergence_, self.X_fit_)

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import integer, positive
-from .._estimator import MeasureEstimator
+from .._estimator import MeasureEstimator, OrderedScore
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
@@ -232,7 +232,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
 
 
 @dataclass(eq=False, repr=False)
-class StreamingLSSVMRegressor(RegressorMixin, _Streaming):
+class StreamingLSSVMRegressor(OrderedScore, RegressorMixin, _Streaming):
     r"""The regression of ``LSSVMRegressor(solver="primal")``, learned from a stream.
 
     Minimises :math:`|w|^2 + \gamma \sum_i (y_i - w' \phi(x_i) - b)^2`, from the means and scatters of features and

@@ -26,11 +26,11 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn what the map needs."""
-        return self._fit(X, first=True)
+        return self._fit(X, y, first=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Learn from one more batch of a stream."""
-        return self._fit(X, first=not hasattr(self, "n_features_in_"))
+        return self._fit(X, y, first=not hasattr(self, "n_features_in_"))
 
     def transform(self, X: Any) -> AnyArray:
         """Return the features of X, (len(X), n_features_out); besides them memory does not grow with len(X)."""
@@ -48,9 +48,9 @@ class MeasureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
                 )
         return features
 
-    def _fit(self, X: Any, first: bool) -> Any:
+    def _fit(self, X: Any, y: Any, first: bool) -> Any:
         choice(self.dtype, "dtype", ["float64", "float32"])
-        self._learn(self._read_measures(X, reset=first), first)
+        self._learn(self._read_measures(X, reset=first, y=y), first)
         return self
 
     @property

@@ -40,8 +40,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     Parameters
     ----------
     kernel : kernel on measures, None or 'precomputed'
-        None: a squared-exponential kernel with the median distance as length scale. 'precomputed': X is a Gram matrix,
-        (n, n) to fit and (m, n) to transform.
+        None: a squared-exponential kernel with the median of the distinct positive distances as length scale.
+        'precomputed': X is a Gram matrix, (n, n) to fit and (m, n) to transform.
     n_components : int, optional
         Keep only this many of the largest eigenvalues.
     tol : float
@@ -89,7 +89,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
     def fit(self, X: Any, y: Any = None) -> KernelFeatures:
         """Decompose the Gram matrix of the core samples."""
-        samples = self._read(X, reset=True)
+        samples = self._read(X, reset=True, y=y)
         self._bind(samples, draw_core(len(samples), self.n_core, self.random_state))
         self.components_, self.eigenvalues_ = feature_map(self._gram_fit(), self.tol, self.n_components)
         self.n_components_ = len(self.components_)
@@ -199,7 +199,7 @@ class MixtureFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Measure
                 f"`kernel` must be a kernels.SemigroupMixture or None; got {self.kernel!r}. For other kernels use "
                 "KernelFeatures."
             )
-        samples = self._read_measures(X, reset=True)
+        samples = self._read_measures(X, reset=True, y=y)
         self.kernel_ = clone(self.kernel, safe=False)
         if self.kernel is None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)

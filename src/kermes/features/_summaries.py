@@ -90,13 +90,13 @@ class Codebook(TransformerMixin, MeasureEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Codebook:
         """Learn the atoms."""
-        self._learn(X, first=True)
+        self._learn(X, y, first=True)
         self._atoms = self.atoms_
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Codebook:
         """Learn from one more batch of a stream."""
-        self._learn(X, first=not hasattr(self, "_sample"))
+        self._learn(X, y, first=not hasattr(self, "_sample"))
         return self
 
     def transform(self, X: Any) -> Measures:
@@ -149,10 +149,10 @@ class Codebook(TransformerMixin, MeasureEstimator):
             self._atoms = k_means(points, weights, self.n_atoms, self._seed)
         return np.asarray(self._atoms)
 
-    def _learn(self, X: Any, first: bool) -> None:
+    def _learn(self, X: Any, y: Any, first: bool) -> None:
         """Add to the sample of points; ``first`` forgets what was learned before."""
         integer(self.n_atoms, "n_atoms", low=1)
-        measures = self._read_measures(X, reset=first)
+        measures = self._read_measures(X, reset=first, y=y)
         if first:
             self._random = check_random_state(self.random_state)
             self._seed = int(self._random.randint(2**31 - 1))

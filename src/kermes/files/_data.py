@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import whole
-from .._checks import nearest, positive, real
+from .._checks import nearest, positive, real, require_order
 from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
@@ -79,6 +79,9 @@ class Data:
     kind: str = "measures"
     metadata: dict[str, AnyArray] = field(default_factory=dict)
     white: float | None = None
+
+    def __post_init__(self) -> None:
+        require_order(self.measures, "measures", labels=self.labels, metadata=self.metadata)
 
     @classmethod
     def of_columns(
@@ -304,7 +307,8 @@ def write(data: Data, path: str | os.PathLike[str]) -> None:
     data : Data
     path : path
         Replaced if it exists, and only when the new file is complete. A table has one row per atom: the name of the
-        measure, the coordinates, ``weight``, and ``label`` if there are labels.
+        measure, the coordinates, ``weight``, and ``label`` if there are labels; measures of one name would be one, and
+        are refused (``Measures.with_keys``).
     """
     from . import _arrays, _tables
 

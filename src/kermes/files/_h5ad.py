@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import as_distances, needed
+from .._checks import as_distances, needed, require_order
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray, ArrayLike
 from ..exceptions import InvalidMeasureError, InvalidParameterError
@@ -243,8 +243,9 @@ def to_anndata(
     >>> D = pairwise(data.measures, divergence=divergences.SlicedWasserstein())  # doctest: +SKIP
     >>> files.to_anndata(data, distances=D).write("donors.h5ad")  # doctest: +SKIP
     """
-    anndata, pd = (needed(name, "anndata", "Making an AnnData", "anndata") for name in ("anndata", "pandas"))
     data = X if isinstance(X, Data) else Data(X)
+    require_order(data.measures, labels=labels)
+    anndata, pd = (needed(name, "anndata", "Making an AnnData", "anndata") for name in ("anndata", "pandas"))
     measures = data.measures
     n = len(measures)
     obs: dict[str, Any] = {"n_atoms": measures.sizes, "mass": measures.masses, **data.metadata}

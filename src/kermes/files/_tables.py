@@ -117,7 +117,7 @@ def write(data: Data, path: Path) -> None:
             raise InvalidParameterError(
                 f"two columns would have the name {name!r}; it is that of {', '.join(columns)}. Rename a column."
             )
-        columns[name] = values[owner]
+        columns[name] = np.asarray(values)[owner]
     write_columns(columns, path)
 
 

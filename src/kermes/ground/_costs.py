@@ -244,7 +244,8 @@ class Metric(Cost):
     Parameters
     ----------
     name : str
-        ``'cosine'``, ``'correlation'`` and ``'braycurtis'`` are not metrics; the others are.
+        ``'cosine'``, ``'correlation'``, ``'braycurtis'`` and ``'jensenshannon'`` are not metrics; the others are.
+        (The last one is the distance of vectors divided by their sums: 0 between multiples of one vector.)
     """
 
     name: str
@@ -254,8 +255,8 @@ class Metric(Cost):
 
     @property
     def metric(self) -> bool:  # type: ignore[override]
-        """Whether the distance satisfies the triangle inequality."""
-        return self.name not in ("cosine", "correlation", "braycurtis")
+        """Whether the distance satisfies the triangle inequality and is 0 between equal points only."""
+        return self.name not in ("cosine", "correlation", "braycurtis", "jensenshannon")
 
     @property
     def absolute(self) -> bool:

@@ -14,7 +14,7 @@ from .._typing import FloatArray, IndexArray
 from ..engine._executors import default_workers, run
 from ..exceptions import InvalidParameterError, KermesWarning
 from ._permutations import DISTANCES, TOLERANCE, Permutations, PermutationTest, p_value, warn_alike
-from ._study import Column, basis, gower, indicators, ratio, read_study
+from ._study import basis, gower, indicators, ratio, read_study, warn_of_unequal_units
 
 #: Numbers in a batch of labellings: a megabyte, so that a search of medians stays in the cache.
 BATCH = 125_000
@@ -22,8 +22,6 @@ BATCH = 125_000
 NEAR = 1e-5
 #: Most steps to a median.
 STEPS = 30
-#: Ratio of the scatter of centroids, for their numbers of measures alone, from which groups are not compared silently.
-UNEQUAL = 1.5
 
 
 def dispersion(
@@ -105,7 +103,7 @@ def dispersion(
     if center not in ("median", "centroid"):
         raise InvalidParameterError(f"`center` must be 'median' or 'centroid'; got {center!r}.")
     (factor,) = study.tested
-    _warn_of_unequal_units(factor, study.counts)
+    warn_of_unequal_units("dispersion", study.tested, study.counts, stacklevel=2)
     codes, fixed = factor.codes, study.fixed
     if center == "centroid" or fixed.shape[1] > 1:
         _warn_of_equal_measures(study.squared)
@@ -199,25 +197,6 @@ class _LessGroups:
         GV = G @ V
         T = (F[:, None] * GV + 0.5 * U @ (V.T @ GV)) @ U.T
         return np.asarray(F[:, None] * G * F + T + T.T)
-
-
-def _warn_of_unequal_units(factor: Column, counts: IndexArray) -> None:
-    """Warn where units of one group are centroids of fewer measures than those of another: these scatter more.
-
-    By as much as the mean of 1 / counts: of one distribution, units of 1 and of 5 measures, 12 each, differed in spread
-    at the level 5 % in 12 % of 600 studies.
-    """
-    assert factor.levels is not None
-    scatter = np.bincount(factor.codes, 1.0 / counts) / np.bincount(factor.codes)
-    few, many = scatter.argmax(), scatter.argmin()
-    if scatter[few] > UNEQUAL * scatter[many]:
-        warnings.warn(
-            f"dispersion: units of {factor.levels[few]!s} have {1.0 / scatter[few]:.3g} measures in the harmonic mean, "
-            f"those of {factor.levels[many]!s} {1.0 / scatter[many]:.3g}. Centroids of fewer measures scatter more, so "
-            "that groups seem to differ in spread. Take equally many measures of each unit.",
-            KermesWarning,
-            stacklevel=3,
-        )
 
 
 def _warn_of_equal_measures(squared: FloatArray) -> None:

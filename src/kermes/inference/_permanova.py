@@ -11,7 +11,7 @@ from .._scales import median_distance
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ._permutations import DISTANCES, PermutationTest, Term, warn_alike
-from ._study import Column, Study, basis, gower, permutation_test, read_study
+from ._study import Column, Study, basis, gower, permutation_test, read_study, warn_of_unequal_units
 
 
 def permanova(
@@ -73,7 +73,9 @@ def permanova(
     -----
     *Null hypothesis*: the measures of a block (all of them by default) are exchangeable between the groups.
     *Assumptions*: independent measures (or units); a difference of spread is also found, above all if the smaller
-    groups spread more, so look at :func:`dispersion` beside. The permutation test is exact without covariates and for
+    groups spread more, so look at :func:`dispersion` beside. Centroids of few measures scatter more than those of many:
+    units of different groups should have equally many, and where the harmonic means of their numbers differ by half, a
+    warning says so. The permutation test is exact without covariates and for
     one factor; otherwise residuals of the other terms are permuted, which is exact for many measures.
     Any symmetric distance will do; it need not be Euclidean. F is infinite where :math:`SS_W` is 0 or, for distances
     that are not Euclidean, negative; permutations are compared by their :math:`SS_A`. Under the null hypothesis
@@ -138,9 +140,12 @@ def trend(
     Notes
     -----
     *Null hypothesis*: the numbers are exchangeable between the measures of a block. *Assumptions*: independent
-    measures (or units). It looks for a line in the space of principal coordinates: a number whose two ends are alike
-    and differ from its middle is not found; pass classes of it to :func:`permanova` then. The partial Mantel test, for
-    the same question, rejects true null hypotheses too often (Guillot and Rousset 2013) and is not offered.
+    measures (or units; where those with values far from the mean have fewer measures, their centroids scatter more and
+    trends are found too often: a warning says so if the mean of 1 / number of measures, with the squared distances of
+    the values from their mean as weights, is a quarter above that of all units).
+    It looks for a line in the space of principal coordinates: a number whose two ends are alike and differ from its
+    middle is not found; pass classes of it to :func:`permanova` then. The partial Mantel test, for the same question,
+    rejects true null hypotheses too often (Guillot and Rousset 2013) and is not offered.
     *Cost*: :math:`O(m n^2)` for m permutations.
 
     References
@@ -189,7 +194,7 @@ def k_sample(
     Parameters
     ----------
     X, groups, divergence, blocks, n_permutations, random_state, units, keep_distribution, engine
-        As in :func:`permanova`, with one factor.
+        As in :func:`permanova`, with one factor; which centroids stand for units is in the notes.
     statistic : 'energy' or 'mmd'
     exponent : float
         The exponent alpha in (0, 2] of the energy distance. With 2, the test is :func:`permanova`.
@@ -206,7 +211,11 @@ def k_sample(
     *Null hypothesis*: the measures of a block are exchangeable between the groups. Unlike PERMANOVA, which compares
     centres, it finds differences of any kind in the long run, if :math:`d^\alpha` is of strictly negative type
     (alpha < 2 for distances that embed in a Hilbert space, such as sliced Wasserstein and MMD), or the kernel of 'mmd'
-    is characteristic. For any distance its p-values are exact. *Assumptions*: independent measures (or units).
+    is characteristic. For any distance its p-values are exact. *Assumptions*: independent measures (or units, of
+    equally many measures in all groups as in :func:`permanova`). *Units* are replaced by their centroids in the space
+    where :math:`\delta` is the squared distance, so that :math:`\delta(u, v) = \overline{\delta_{uv}} - \frac12
+    \overline{\delta_{uu}} - \frac12 \overline{\delta_{vv}}` with means over all pairs of their measures; for
+    :math:`\alpha = 2` these are the centroids of :func:`permanova`.
     For two groups T is :math:`\frac{nm}{n + m}` times the energy distance; for more it is twice the between-sample
     component of DISCO. *Cost*: as :func:`permanova`.
 
@@ -266,6 +275,7 @@ def _analysed(
 
     The statistic is F, or with ``unit`` the sum of squares in this unit.
     """
+    warn_of_unequal_units(name, study.tested, study.counts, stacklevel=3)
     G = gower(study.squared)
     permutations = study.permutations(n_permutations, random_state)
     fixed, tested, none = _joined(study.fixed, study.covariates), study.tested, np.zeros((len(G), 0))

@@ -8,6 +8,7 @@ Q costs one matrix product, and many of them are done at a time.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from .._estimator import default_divergence
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..divergences import Divergence
 from ..engine import pairwise
-from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ..exceptions import InvalidParameterError, KermesWarning, UnsuitableDataError
 from ..measures import Measures, as_measures
 from ._permutations import TOLERANCE, Permutations, as_generator, p_value
 
@@ -27,6 +28,10 @@ from ._permutations import TOLERANCE, Permutations, as_generator, p_value
 ROUNDING = 1e-13
 #: Numbers in the permuted bases of a batch: 16 megabytes.
 BATCH = 2_000_000
+#: Ratio of the scatter of centroids, for their numbers of measures alone, from which groups are not compared silently.
+UNEQUAL = 1.5
+#: The same of units by their leverage and of all units, from which a trend is not tested silently.
+UNEQUAL_LEVERAGE = 1.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +242,54 @@ def _centroids(squared: FloatArray, unit: IndexArray) -> FloatArray:
     centred = means - 0.5 * (inner[:, None] + inner[None])
     np.fill_diagonal(centred, 0.0)
     return np.asarray(centred)
+
+
+def warn_of_unequal_units(test: str, columns: Sequence[Column], counts: IndexArray, stacklevel: int) -> None:
+    """Warn once where ``counts`` of measures in units depend on a tested column: centroids of fewer scatter more.
+
+    By as much as the mean of 1 / counts: of donors alike, 8 of one measure and 24 of five, 13 % (PERMANOVA) to 18 %
+    (energy) of 500 true null hypotheses were rejected at the level 5 %; of 12 and 12, dispersion rejected 12 % of 600.
+    """
+    for column in columns:
+        found = _unequal_number(column, counts) if column.levels is None else _unequal_groups(column, counts)
+        if found:
+            warnings.warn(
+                f"{test}: {found} Centroids of fewer measures scatter more, so that true null hypotheses are rejected "
+                "too often. Take equally many measures of each unit.",
+                KermesWarning,
+                stacklevel=stacklevel + 1,
+            )
+            return
+
+
+def _unequal_groups(factor: Column, counts: IndexArray) -> str:
+    """Return in which group units have fewer measures than in another; '' if in none."""
+    assert factor.levels is not None
+    scatter = np.bincount(factor.codes, 1.0 / counts) / np.bincount(factor.codes)
+    few, many = scatter.argmax(), scatter.argmin()
+    if scatter[few] <= UNEQUAL * scatter[many]:
+        return ""
+    return (
+        f"units of {factor.levels[few]!s} have {1.0 / scatter[few]:.3g} measures in the harmonic mean, those of "
+        f"{factor.levels[many]!s} {1.0 / scatter[many]:.3g}."
+    )
+
+
+def _unequal_number(number: Column, counts: IndexArray) -> str:
+    r"""Return whether units of extreme values have fewer measures than all; '' if not.
+
+    A unit counts by its leverage, :math:`(x - \bar x)^2`: under the null hypothesis the sum of squares of a line is the
+    mean of the scatter with these weights, of permuted units the mean without. Fewer measures at one end alone, with as
+    many more at the other, change nothing.
+    """
+    leverage = ((number.columns - number.columns.mean(axis=0)) ** 2).sum(axis=1)
+    extreme, all_units = float(np.average(1.0 / counts, weights=leverage)), float(np.mean(1.0 / counts))
+    if extreme <= UNEQUAL_LEVERAGE * all_units:
+        return ""
+    return (
+        f"units whose {number.name} are far from the mean have {1.0 / extreme:.3g} measures in the harmonic mean (by "
+        f"their leverage), all units {1.0 / all_units:.3g}."
+    )
 
 
 @dataclass(frozen=True, eq=False)

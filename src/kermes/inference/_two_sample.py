@@ -47,8 +47,8 @@ def two_sample(
         The two clouds, of at least two atoms each.
     divergence : 'energy', 'mmd', MMD or SlicedWasserstein
         'energy' is :math:`(2 \overline{|x - y|} - \overline{|x - x'|} - \overline{|y - y'|})^{1/2}`. 'mmd' is the MMD
-        of a Gaussian kernel whose width is the median distance between pooled atoms. On the line, SlicedWasserstein is
-        the Wasserstein distance.
+        of a Gaussian kernel whose width is the median of the positive distances between pooled atoms. On the line,
+        SlicedWasserstein is the Wasserstein distance.
     counts : bool
         Whether weights are numbers of equal draws. Otherwise the atoms of a cloud must weigh the same: a draw has no
         weight, and grey values or shares do not say how many there were.

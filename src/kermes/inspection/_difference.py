@@ -18,7 +18,7 @@ from ..divergences._support import dense_rows
 from ..exceptions import DegenerateDataWarning, UnsuitableDataError
 from ..ground import Gaussian, PointKernel, as_point_kernel
 from ..inference._permutations import TOLERANCE, Permutations, as_generator
-from ..inference._study import Column, read_units, unit_means
+from ..inference._study import Column, read_units, unit_means, warn_of_unequal_units
 from ..measures import Measures, as_measures
 
 #: Points between which the median distance is taken.
@@ -129,8 +129,8 @@ def difference(
     y : array of shape (n,)
         Labels of two groups, each of two measures or more.
     ground : PointKernel, optional
-        The kernel k; for clouds a Gaussian at the median distance between points by default. Images and histograms are
-        taken as they are, or smoothed by k if it is given.
+        The kernel k; for clouds a Gaussian at the median of the positive distances between points by default. Images
+        and histograms are taken as they are, or smoothed by k if it is given.
     n_points : int
         Points of clouds at which s is evaluated, drawn with equal chances for all measures; all if there are no more.
     n_permutations, random_state
@@ -158,6 +158,8 @@ def difference(
     *Assumptions*: measures (or units) are exchangeable within blocks if the labels mean nothing; cells, pixels or
     points of one measure need not be independent, and never count as replicates. A difference of masses at a point says
     that the groups differ there, not why: a shifted group has too little on one side and too much on the other.
+    Units of different groups should have equally many measures: means of fewer scatter more, and where they have not, a
+    warning says so.
     *Cost*: :math:`O(N m)` kernel values for N atoms and m points, and :math:`O(n m)` for each permutation.
 
     References
@@ -192,6 +194,9 @@ def difference(
         unit, first = read_units(units, (Column("`y`", codes, none), Column("`blocks`", strata, none)))
         codes, strata = codes[first], strata[first]
     _check_groups(groups, codes, "measures" if units is None else "units")
+    if unit is not None:
+        factor = Column("`y`", codes, none[first], groups)
+        warn_of_unequal_units("difference", (factor,), np.bincount(unit), stacklevel=2)
     n_points = integer(n_points, "n_points", low=1)
     level = real(level, "level", low=0.5, high=0.9999)
     rng = as_generator(random_state)

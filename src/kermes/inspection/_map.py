@@ -133,7 +133,7 @@ def data_map(
     n_components : int
         Dimension of the map; an embedding of scikit-learn has its own.
     length_scale : float, optional
-        :math:`\ell` of 'kernel_pca'; the median distance by default.
+        :math:`\ell` of 'kernel_pca'; the median of the positive distances by default.
     engine : Engine, optional
         How distances are computed and remembered.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import positive, row_number
+from .._checks import as_labels, positive, row_number
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
@@ -169,6 +169,15 @@ def concatenate(parts: Sequence[Packed]) -> Packed:
         np.concatenate(atoms) if shared else None,
         np.concatenate(keys) if named else None,
     )
+
+
+def renamed(packed: Packed, keys: Any) -> Packed:
+    """Give the measures other names, or none."""
+    if keys is None:
+        return replace(packed, keys=None)
+    distinct, codes = as_labels(keys, "keys", len(packed))
+    names = distinct[codes]
+    return replace(packed, keys=names if names.dtype.kind in "biufUSMm" else names.astype(str))
 
 
 def move(packed: Packed, function: Callable[[FloatArray], Any]) -> Packed:

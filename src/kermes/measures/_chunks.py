@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import integer
+from .._checks import integer, require_order
 from .._typing import AnyArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
@@ -55,6 +55,7 @@ def chunks(
     (Measures(2 measures in dimension 2, 16 atoms, on 4 x 4 pixels), array([0, 1]))
     """
     integer(size, "size", low=1)
+    require_order(source, "source", y=y)
     parts = _parts(source, size, make)
     return parts if y is None else _labelled(parts, np.asarray(y))
 

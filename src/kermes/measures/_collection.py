@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._checks import as_numbers, choice, integer, needed, real
+from .._checks import as_numbers, choice, integer, needed, real, require_order
 from .._quantities import counted
 from .._typing import AnyArray, FloatArray, IndexArray
 from ..core import ragged
@@ -49,7 +49,8 @@ class Measures(Constructors):
         """Join collections of measures on one space, in order.
 
         Views of one collection give a view of it, and nothing is copied. Others are packed anew: a support that all
-        share is kept, and so are keys that all have; the engine does not know distances within them any more.
+        share is kept, and so are keys that all have, equal ones too (:meth:`with_keys` names them apart); the engine
+        does not know distances within them any more.
 
         Examples
         --------
@@ -321,6 +322,25 @@ class Measures(Constructors):
         weight = real(weight, "weight", low=0.0, high=1.0, open_low=True)
         return Measures(_build.mix(self._packed, as_measures(rho, "rho")._packed, weight))
 
+    def with_keys(self, keys: Any) -> Measures:
+        """Return the measures under other names, which are :attr:`keys` then; None takes their names away.
+
+        Measures of one name, such as wells of two plates or the repeated rows of a bootstrap, would be one measure in a
+        long table: :meth:`to_frame` and ``files.write`` refuse them. A view becomes a collection of its own.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from kermes import Measures
+        >>> wells = pd.DataFrame({"well": ["A1", "A2"], "x": [0.0, 1.0]})
+        >>> plates = [Measures.from_frame(wells, by="well", columns="x") for _ in range(2)]
+        >>> X = Measures.concatenate([X.with_keys([f"{i}-{key}" for key in X.keys]) for i, X in enumerate(plates)])
+        >>> X.keys.tolist()
+        ['0-A1', '0-A2', '1-A1', '1-A2']
+        """
+        require_order(self, keys=keys)
+        return Measures(_build.renamed(self._packed, keys))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the collection to an ``.npz`` file of plain arrays (no pickle inside)."""
         from ._io import save
@@ -365,7 +385,7 @@ class Measures(Constructors):
         columns : list of str, optional
             Names of the coordinates; x0, x1, ... by default, and row, column for pixels.
         by : str
-            Name of the column of the measures: their :attr:`keys`, or their numbers.
+            Name of the column of the measures: their :attr:`keys`, all different, or their numbers.
         library : 'pandas', 'polars' or 'pyarrow'
 
         Examples

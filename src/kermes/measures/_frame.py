@@ -341,6 +341,7 @@ def long_columns(packed: Packed, columns: Sequence[str] | None, by: str) -> dict
     if len(names) != dim:
         raise InvalidParameterError(f"`columns` must name the {dim} coordinates; got {len(names)} names.")
     keys = np.arange(len(packed)) if packed.keys is None else packed.keys
+    _require_different(keys)
     pairs = [(by, keys[ragged.owners(packed.offsets)]), *zip(names, packed.points.T, strict=True)]
     pairs.append(("weight", packed.weights))
     if len(dict(pairs)) < len(pairs):
@@ -348,3 +349,16 @@ def long_columns(packed: Packed, columns: Sequence[str] | None, by: str) -> dict
             f"two columns would have one name: {', '.join(name for name, _ in pairs)}. Rename a column."
         )
     return dict(pairs)
+
+
+def _require_different(keys: AnyArray) -> None:
+    """Refuse names that several measures have: in a long table these would be one."""
+    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[codes] != np.arange(len(keys)))
+    if len(again):
+        i = int(again[0])
+        raise InvalidParameterError(
+            f"measures {first[codes[i]]} and {i} have one name, {keys[i]!s}, and would be one measure in a table "
+            f"(repeated names: {len(again)} in all). Name them apart, X.with_keys(names), or take their numbers, "
+            "X.with_keys(None)."
+        )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._checks import row_number
+from .._checks import require_order, row_number
 from .._typing import AnyArray, FloatArray
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
@@ -38,6 +38,12 @@ class Mixed:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    @property
+    def keys(self) -> AnyArray | None:
+        """Names of the samples: those of the first measures that have names, or None."""
+        of_columns = (column.keys for column in self.columns.values() if isinstance(column, Measures))
+        return next((keys for keys in of_columns if keys is not None), None)
 
     @property
     def shape(self) -> tuple[int]:
@@ -75,12 +81,21 @@ def as_mixed(X: Any, wanted: Mapping[str, Want]) -> Mixed:
             label: as_measures(column) if isinstance(column[0], Measure) else np.stack(column)
             for label, column in values.items()
         })  # fmt: skip
+    if isinstance(X, Mapping):
+        _require_one_order(X)
     read = {label: _columns(X, label, want) for label, want in wanted.items()}
     lengths = {label: len(column) for label, column in read.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{label} has {n}" for label, n in lengths.items())
         raise InvalidMeasureError(f"the columns of `X` must have one row per sample; {listed}.")
     return Mixed(read)
+
+
+def _require_one_order(X: Mapping[Any, Any]) -> None:
+    """Refuse columns that are series and name the samples in another order than the measures, or one another, do."""
+    names = sorted(X, key=lambda name: not isinstance(X[name], Measures))  # measures first, others in their order
+    for i, name in enumerate(names):
+        require_order(X[name], f"X[{name!r}]", **{f"X[{other!r}]": X[other] for other in names[i + 1 :]})
 
 
 def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:
