@@ -14,6 +14,7 @@ from ._checks import as_symmetric, require_order
 from ._frozen import HoldsFrozen
 from ._scales import median_distance
 from ._typing import AnyArray, FloatArray, IndexArray
+from ._values import as_targets, refuse_masked
 from .divergences import Divergence, SlicedWasserstein
 from .engine import pairwise
 from .exceptions import InvalidParameterError, UnsuitableDataError
@@ -49,6 +50,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             as_measures(X, name)  # says what to pass instead
         if holds_measures(X):
             return self._remember_dim(as_measures(X), reset, name)
+        refuse_masked(X, name)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
 
     def _resolve_divergence(self, others: str = "or None", remedy: str = "") -> Any:
@@ -69,8 +71,9 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
     ) -> tuple[Any, AnyArray]:
         """Return checked training samples and targets; ``several`` allows a column of targets for each output."""
         if not holds_measures(X):
+            refuse_masked(X, "X")
             options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
-            array, y = validate_data(self, X, y, reset=reset, **options)
+            array, y = validate_data(self, X, as_targets(y, numeric), reset=reset, **options)
             return as_measures(array), y
         measures = as_measures(X)
         return self._remember_dim(measures, reset), self._read_targets(y, measures, numeric, several)
@@ -80,6 +83,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         require_order(samples, y=y)
+        y = as_targets(y, numeric)
         y = np.asarray(y) if several and np.ndim(y) == 2 else column_or_1d(y, warn=True)
         if numeric:
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -120,6 +124,7 @@ class KernelEstimator(MeasureEstimator):
             return self._remember_columns(columns.read(X), reset)
         if not self._precomputed or isinstance(X, Measure):
             return self._read_measures(X, reset=reset, name=name)
+        refuse_masked(X, name)
         rows = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_symmetric(rows, "X") if reset else rows
 
@@ -134,7 +139,8 @@ class KernelEstimator(MeasureEstimator):
         if not self._precomputed:
             return super()._read_labelled(X, y, numeric=numeric, reset=reset, several=several)
         options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
-        K, y = validate_data(self, X, y, reset=reset, **options)
+        refuse_masked(X, "X")
+        K, y = validate_data(self, X, as_targets(y, numeric), reset=reset, **options)
         return as_symmetric(K, "X"), y
 
     def _remember_columns(self, samples: Mixed, reset: bool) -> Mixed:

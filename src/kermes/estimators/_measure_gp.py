@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Product, Sum, White
 from .._estimator import default_kernel
 from .._linalg import few_threads
 from .._typing import FloatArray
+from .._values import as_targets, refuse_masked
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
 from ..kernels import Exponential
 from ..kernels._columns import columns_of
@@ -92,7 +93,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         X : Measures, or whatever the kernel takes
         y : array of shape (n,) or (n, n_targets)
         """
-        X = self._read(X)
+        X, y = self._read(X), as_targets(y, numeric=True)
         kernel, alpha, optimizer = self.kernel, self.alpha, self.optimizer
         if kernel is None and isinstance(X, Measures):
             self.kernel = ConstantKernel() * default_kernel(X) + WhiteKernel()
@@ -135,6 +136,7 @@ class MeasureGPRegressor(GaussianProcessRegressor):
         columns = columns_of(self.kernel)
         if columns is not None:
             return columns.read(X)
+        refuse_masked(X, "X")
         return as_measures(X) if holds_measures(X) else X
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
