@@ -54,7 +54,7 @@ def categories(path: Path) -> set[str]:
         written = [] if arrow is None else pa.ipc.read_schema(arrow)
         pandas = (file.schema_arrow.pandas_metadata or {}).get("columns", [])
         found = {field.name for field in written if pa.types.is_dictionary(field.type)}
-        return found | {column["name"] for column in pandas if column["pandas_type"] == "categorical"}
+        return found | {column.get("name") for column in pandas if column.get("pandas_type") == "categorical"}
 
 
 class Files:
