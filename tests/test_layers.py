@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1] / "src" / "kermes"
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 #: Small things that every package may use.
-LEAVES = {"exceptions", "_names", "_typing", "_checks", "_quantities"}
+LEAVES = {"exceptions", "_names", "_typing", "_values", "_checks", "_quantities"}
 #: What each package uses beyond the leaves and itself. The papers take public names of all; so does the command line,
 #: but for the parts of readers, reports and estimates that have none.
 EDGES = {
@@ -28,6 +28,7 @@ EDGES = {
     "_quantities": set(),
     "_scales": set(),
     "_typing": set(),
+    "_values": set(),
     "clustering": {"_estimator", "_scales", "divergences", "engine", "inference", "measures"},
     "comparison": {
         "_atomic",

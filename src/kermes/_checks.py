@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from ._values import as_floats, label_array, mixed_kinds, refuse_dates, refuse_masked
 from .exceptions import InvalidParameterError, MissingDependencyError
 
 #: Largest difference between a matrix and its transpose, relative to the largest entry, that counts as rounding.
@@ -112,17 +113,20 @@ def row_number(row: int) -> str:
 
 def as_numbers(values: Any, name: str) -> FloatArray:
     """Return values as an array of floats, or say that they are something else."""
+    refuse_masked(values, name)
     try:
-        return np.asarray(values, dtype=np.float64)
+        found: FloatArray = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"`{name}` must be an array of numbers; got {values!r:.60}.") from None
+    refuse_dates(values, name)
+    return found
 
 
 def as_symmetric(
     K: ArrayLike, name: str, remedy: str = " Pass kernel(X), not kernel(X, Y).", tolerance: float = ASYMMETRY
 ) -> FloatArray:
     """Return K as an exactly symmetric array of finite floats, or say what it is instead."""
-    matrix: FloatArray = np.asarray(K, dtype=np.float64)
+    matrix = as_floats(K, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InvalidParameterError(f"`{name}` must be a square Gram matrix; got shape {matrix.shape}.{remedy}")
     if not np.isfinite(matrix).all():
@@ -140,7 +144,7 @@ def as_symmetric(
 
 def as_distances(values: ArrayLike, name: str) -> FloatArray:
     """Return values as a square array, non-negative, symmetric, zero on the diagonal, or say what is wrong."""
-    table: FloatArray = np.asarray(values, dtype=np.float64)
+    table = as_floats(values, name)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
         raise InvalidParameterError(f"`{name}` must be a square array; got shape {table.shape}.")
     if not np.isfinite(table).all() or (table < 0).any():
@@ -164,21 +168,14 @@ def as_distances(values: ArrayLike, name: str) -> FloatArray:
 
 def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyArray, IndexArray]:
     """Return the distinct labels in order and the position of each measure's label among them."""
-    labels = np.asarray(values)
+    labels = label_array(values, name)
     if labels.ndim != 1 or not len(labels) or (n is not None and len(labels) != n):
         wanted = "one label per measure" if n is None else f"{n} labels, one per measure"
         raise InvalidParameterError(f"`{name}` must hold {wanted}; got shape {labels.shape}.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        i = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise InvalidParameterError(
-            f"`{name}` must hold a label for every measure; that of measure {i} is {labels[i]}."
-        )
     try:
         distinct, codes = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise InvalidParameterError(
-            f"`{name}` must hold labels of one kind, such as numbers or strings, that can be sorted."
-        ) from None
+        raise mixed_kinds(name) from None
     return distinct, codes.astype(np.int64)
 
 

@@ -14,6 +14,7 @@ from ._checks import as_symmetric, require_order
 from ._frozen import HoldsFrozen
 from ._scales import median_distance
 from ._typing import AnyArray, FloatArray, IndexArray
+from ._values import as_targets, refuse_masked
 from .divergences import Divergence, SlicedWasserstein
 from .engine import pairwise
 from .exceptions import InvalidParameterError, UnsuitableDataError
@@ -55,6 +56,7 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
             require_order_of(X, measures, y=y)
             return self._remember_dim(measures, reset, name)
         require_order(X, y=y)
+        refuse_masked(X, name)
         return as_measures(validate_data(self, X, reset=reset, dtype=np.float64))
 
     def _resolve_divergence(self, others: str = "or None", remedy: str = "") -> Any:
@@ -84,14 +86,16 @@ class MeasureEstimator(HoldsFrozen, BaseEstimator):
     def _read_array(self, X: Any, y: Any, numeric: bool, reset: bool, several: bool) -> tuple[FloatArray, AnyArray]:
         """Return a checked array, of points or a Gram matrix, and targets."""
         require_order(X, y=y)
+        refuse_masked(X, "X")
         options = {"dtype": np.float64, "y_numeric": numeric, "multi_output": several}
-        array, y = validate_data(self, X, y, reset=reset, **options)
+        array, y = validate_data(self, X, as_targets(y, numeric), reset=reset, **options)
         return array, y
 
     def _read_targets(self, y: Any, samples: Any, numeric: bool, several: bool) -> AnyArray:
         """Return checked targets of samples that scikit-learn does not check."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = as_targets(y, numeric)
         y = np.asarray(y) if several and np.ndim(y) == 2 else column_or_1d(y, warn=True)
         if numeric:
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -147,6 +151,7 @@ class KernelEstimator(MeasureEstimator):
         if not self._precomputed or isinstance(X, Measure):
             return self._read_measures(X, reset=reset, name=name, y=y)
         require_order(X, y=y)
+        refuse_masked(X, name)
         rows = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_symmetric(rows, "X") if reset else rows
 

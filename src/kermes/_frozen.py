@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ._typing import ArrayLike, FloatArray
+from ._values import refuse_masked
 from .exceptions import InvalidParameterError
 
 
@@ -60,6 +61,7 @@ class FrozenArray:
     __slots__ = ("digest", "values")
 
     def __init__(self, values: ArrayLike, name: str = "values") -> None:
+        refuse_masked(values, name)
         array = np.array(values, dtype=np.float64)
         if not np.isfinite(array).all():
             raise InvalidParameterError(f"`{name}` must hold finite numbers.")

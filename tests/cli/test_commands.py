@@ -586,6 +586,21 @@ def test_groups_are_never_parted(run, visits, monkeypatch):
             assert not set(donors[fold.train[train]]) & set(donors[fold.train[test]])
 
 
+@pytest.mark.parametrize("command", ["test", "explain", "compare"])
+def test_a_date_that_is_missing_is_refused(run, folder, command):
+    days = ["" if i == 7 else f"2020-0{1 + i % 4 // 2}-01" for i in range(24)]
+    folder.joinpath("days.csv").write_text("patient,day\n" + "".join(f"p{i},{day}\n" for i, day in enumerate(days)))
+    cells = [line.split(",") for line in folder.joinpath("cells.csv").read_text().splitlines()]
+    lines = [",".join([*line, "day" if i == 0 else days[int(line[0][1:])]]) for i, line in enumerate(cells)]
+    folder.joinpath("told.csv").write_text("\n".join(lines) + "\n")
+    option = {"test": "blocks", "explain": "blocks", "compare": "units"}[command]
+    said = run(command, "told.csv", *SICK, f"--{option}", "day", code=2).err
+    assert f"`{option}` (--{option}): measure p7 has no value in the column 'day'; leave it out or fill it in." in said
+    for trend in ([], ["--trend"] if command == "test" else []):
+        joined = ["cells.csv", *TABLE, "--samples", "days.csv", "--label", "day", *trend]
+        assert "measure p7 has no label in the column 'day'; leave it out" in run(command, *joined, code=2).err
+
+
 def test_covariates_stand_beside_the_kernels_and_the_model_written_takes_measures_alone(run, folder):
     rows = "".join(f"p{i},{np.cos(i):.3f},{np.cos(i):.3f},{'xy'[i % 2]}\n" for i in range(24))
     folder.joinpath("told.csv").write_text("patient,level,told,site\n" + rows)

@@ -129,6 +129,40 @@ def test_times_are_labels(tmp_path, unit):
         files.read(path, by="k", columns=["x"], label="t")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_missing_date_is_missing(tmp_path, ending):
+    """NaT among dates: as a label it is refused, as metadata it stays a date."""
+    days = pd.to_datetime(["2020-01-01", "NaT", "2020-01-03"])
+    cells, samples = tmp_path / f"cells.{ending}", tmp_path / f"samples.{ending}"
+    tables = {cells: pd.DataFrame({"k": list("abc"), "x": np.arange(3.0), "day": days}), samples: None}
+    tables[samples] = tables[cells][["k", "day"]]
+    for path, table in tables.items():
+        table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    for given in ({}, {"samples": samples}):
+        with pytest.raises(ValueError, match="measure b has no label in the column 'day'"):
+            files.read(cells, by="k", columns=["x"], label="day", **given)
+        read = files.read(cells, by="k", columns=["x"], metadata=["day"], **given).metadata["day"]
+        assert read.dtype.kind == "M"
+        assert_array_equal(np.isnat(read), [False, True, False])
+
+
+@pytest.mark.parametrize("by_pandas", [True, False])
+def test_declared_categories_are_no_coordinates(tmp_path, by_pandas):
+    path = tmp_path / "t.parquet"
+    frame = pd.DataFrame({"k": list("aabb"), "x": np.arange(4.0), "batch": pd.Categorical([1, 2, 1, 2])})
+    if by_pandas:
+        frame.to_parquet(path)
+    else:
+        batch = pa.array([1, 2, 1, 2]).dictionary_encode()
+        parquet.write_table(pa.table({"k": list("aabb"), "x": np.arange(4.0), "batch": batch}), path)
+    assert files.read(path, by="k").columns == ("x",)
+    assert files.read(path, by="k", columns=["x", "batch"]).columns == ("x", "batch")  # where they are named
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    path.rename(folder / "t.parquet")
+    assert files.read(folder, by="k").columns == ("x",)
+
+
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")

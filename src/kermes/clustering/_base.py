@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from .._checks import as_distances, integer
 from .._estimator import MeasureEstimator, Samples
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from .._values import as_floats, refuse_masked
 from ..engine import pairwise
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
@@ -61,7 +62,7 @@ def as_linkage(Z: ArrayLike, name: str) -> FloatArray:
     )
     if hasattr(Z, "fit"):
         raise InvalidParameterError(f"{wanted}; got {Z!r}, which has no tree.")
-    tree: FloatArray = np.asarray(Z, dtype=np.float64)
+    tree = as_floats(Z, name)
     if tree.ndim != 2 or tree.shape[1] != 4 or not np.isfinite(tree).all():
         raise InvalidParameterError(f"{wanted}; got shape {tree.shape}.")
     # Each node but the last is a part of exactly one later merge.
@@ -98,6 +99,7 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
             return self._read_measures(X, reset=reset)
         if isinstance(X, Measures):
             raise InvalidParameterError("`X` must be distances if `divergence` is 'precomputed'; got Measures.")
+        refuse_masked(X, "X")
         distances = validate_data(self, X, reset=reset, dtype=np.float64)
         return as_distances(distances, "X") if reset else distances
 

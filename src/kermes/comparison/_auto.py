@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from .._checks import choice, needed, row_number
 from .._scales import median_distance
 from .._typing import AnyArray
+from .._values import holds_numbers
 from ..divergences import (
     MMD,
     Divergence,
@@ -195,7 +196,7 @@ class WithCovariates(BaseEstimator):
 
     def _table(self, X: Any) -> Any:
         if not isinstance(X, Measures):
-            return X
+            return self._with_names(X)
         if X.fingerprint != self.fingerprint:
             raise UnsuitableDataError(
                 f"this model takes covariates too: pass a data frame with the column {MEASURES!r} (X.to_series()) and "
@@ -203,6 +204,12 @@ class WithCovariates(BaseEstimator):
             )
         known = {name: values[X.rows] for name, values in self.covariates.items()}
         return frame_of({MEASURES: X.to_series(index=range(len(X))), **known})
+
+    def _with_names(self, X: Any) -> Any:
+        """Return a frame whose labels are strings, as those that were learned from: categories, True and False."""
+        names = [name for name, values in self.covariates.items() if values.dtype.kind != "f"]
+        given = {name: _array(X[name]).astype(str) for name in names if name in getattr(X, "columns", ())}
+        return X.assign(**given) if given and hasattr(X, "assign") else X
 
 
 def with_covariates(covariates: Any, X: Measures, task: str, preprocessing: Any) -> list[Candidate]:
@@ -227,7 +234,7 @@ def with_covariates(covariates: Any, X: Measures, task: str, preprocessing: Any)
 
 
 def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
-    """Return the columns of a table by name: numbers as float64, everything else as strings."""
+    """Return the columns of a table by name: numbers as float64, everything else, such as categories, as strings."""
     if not hasattr(covariates, "columns"):
         raise InvalidParameterError(
             f"`covariates` must be a data frame with a row for each measure; got {type(covariates).__name__}."
@@ -240,16 +247,22 @@ def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
         )
     table: dict[str, AnyArray] = {}
     for name, native in zip(names, covariates.columns, strict=True):
-        column = nw.from_native(covariates[native], series_only=True)
-        values = np.asarray(column.to_numpy())
-        numbers = values.dtype.kind in "iuf"
-        gaps = np.flatnonzero(~np.isfinite(values) if numbers else column.is_null().to_numpy())
+        column = covariates[native]
+        values, numbers = _array(column), holds_numbers(column)
+        gaps = np.flatnonzero(nw.from_native(column, series_only=True).is_null().to_numpy())
+        if numbers and not len(gaps):
+            values = values.astype(np.float64)
+            gaps = np.flatnonzero(~np.isfinite(values))
         if len(gaps):
             raise InvalidParameterError(
                 f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
             )
-        table[name] = values.astype(np.float64 if numbers else str)
+        table[name] = values if numbers else values.astype(str)
     return table
+
+
+def _array(column: Any) -> AnyArray:
+    return np.asarray(nw.from_native(column, series_only=True).to_numpy())
 
 
 def frame_of(columns: dict[str, Any]) -> Any:

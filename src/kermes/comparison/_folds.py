@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from .._checks import as_labels, choice, integer
 from .._quantities import counted
 from .._typing import AnyArray, IndexArray
+from .._values import as_values, class_array, missing_rows, plain, refuse_dates
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
 Split = tuple[IndexArray, IndexArray]
@@ -82,10 +83,11 @@ def read_target(y: Any, n: int, task: str) -> tuple[AnyArray, str]:
                 f"`y` has {len(np.unique(target))} distinct values, all real: use task='regression'. Classes are whole "
                 "numbers or strings."
             )
-        labels, codes = as_labels(target, "y")
+        labels, codes = as_labels(class_array(target, "y"), "y")
         if len(labels) < 2:
             raise UnsuitableDataError(f"`y` must have at least two classes; it holds only one, {labels[0]!s}.")
         return np.asarray(labels[codes]), task
+    refuse_dates(target, "y", UnsuitableDataError)
     try:
         numbers = target.astype(np.float64)
     except (TypeError, ValueError):
@@ -215,24 +217,15 @@ def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:
 
 def read_column(y: Any, n: int) -> AnyArray:
     """Return y as an array with a value for every measure."""
-    target = np.asarray(y)
+    target = plain(as_values(y, "y"))
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim != 1 or len(target) != n:
         raise InvalidParameterError(f"`y` must hold {n} values, one per measure; got shape {target.shape}.")
-    missing = [i for i, value in enumerate(target.tolist()) if _is_missing(value)]
-    if missing:
+    missing = missing_rows(target)
+    if len(missing):
         raise InvalidParameterError(
             f"`y` must have a value for every measure; that of measure {missing[0]} is missing "
             f"({len(missing)} in all). Leave such measures out."
         )
     return target
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA answers neither yes nor no
-        return True

@@ -14,6 +14,7 @@ from .._checks import as_symmetric, choice
 from .._linalg import eigh, eigvalsh
 from .._quantities import counted
 from .._typing import ArrayLike, FloatArray
+from .._values import refuse_masked
 from ..core import eigenvalues
 from ..core.eigenvalues import negative_mass, rounding
 
@@ -182,6 +183,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, K: Any, y: Any = None) -> SpectrumRepair:
         """Decompose the training Gram matrix K of shape (n, n)."""
         choice(self.how, "how", HOW)
+        refuse_masked(K, "K")
         given: FloatArray = validate_data(self, K, dtype=np.float64)
         symmetric = as_symmetric(given, "K")
         values, vectors = eigh(symmetric)
@@ -199,6 +201,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, K: Any) -> FloatArray:
         """Return the repaired kernel values of new samples, K of shape (m, n) against the training samples."""
         check_is_fitted(self)
+        refuse_masked(K, "K")
         rows: FloatArray = validate_data(self, K, reset=False, dtype=np.float64)
         names = _names(rows)
         if names == self._names:

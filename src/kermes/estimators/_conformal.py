@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, indexable
+from sklearn.utils import _safe_indexing, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import integer, real, require_order
 from .._estimator import OrderedScore
 from .._typing import AnyArray, FloatArray
+from .._values import as_targets
 from ..exceptions import UnsuitableDataError
 from ._multiclass import code_words, fit_sigmoids, probabilities
 
@@ -107,7 +108,7 @@ class ConformalRegressor(OrderedScore, RegressorMixin, _Conformal):
     def fit(self, X: Any, y: Any) -> ConformalRegressor:
         """Fit the estimator to all samples and to all but each fold."""
         require_order(X, y=y)
-        y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        y = np.asarray(column_or_1d(as_targets(y, numeric=True), warn=True), dtype=np.float64)
         self.residuals_ = np.abs(y - self._fit_folds(X, y, KFold, len(y), "", _predictions))
         return self
 
@@ -176,8 +177,7 @@ class ConformalClassifier(OrderedScore, ClassifierMixin, _Conformal):
     def fit(self, X: Any, y: Any) -> ConformalClassifier:
         """Fit the estimator to all samples and to all but each fold."""
         require_order(X, y=y)
-        y = np.asarray(column_or_1d(y, warn=True))
-        assert_all_finite(y, input_name="y")
+        y = np.asarray(column_or_1d(as_targets(y, numeric=False), warn=True))
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         fewest = int(np.bincount(labels).min())

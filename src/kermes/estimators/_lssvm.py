@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import choice, positive
 from .._estimator import KernelEstimator, KernelSamples, OrderedScore, require_order_of
 from .._typing import AnyArray, FloatArray, IndexArray
+from .._values import as_floats
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from . import _solve
@@ -354,7 +355,7 @@ def check_solver(solver: str, n_core: int | None) -> None:
 def _read_weights(sample_weight: Any, n: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n)
-    weights: FloatArray = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_floats(sample_weight, "sample_weight")
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise InvalidParameterError(
             f"`sample_weight` must hold one finite number of at least 0 for each of the {n} samples; got shape "

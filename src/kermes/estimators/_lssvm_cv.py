@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import KernelEstimator, require_order_of
 from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
+from .._values import as_targets
 from ..core.eigenvalues import negative_mass
 from ..engine import DEFAULT, Engine
 from ..engine._executors import run
@@ -180,7 +181,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         return [(X[train], labels[train], X[test], labels[test]) for train, test in folds]
 
     def _validation_labels(self, X_val: Measures, y_val: Any) -> IndexArray:
-        y_val = column_or_1d(y_val, warn=True)
+        y_val = column_or_1d(as_targets(y_val, numeric=False, name="y_val"), warn=True)
         check_consistent_length(X_val, y_val)
         strangers = np.setdiff1d(y_val, self.classes_)
         if len(strangers):

@@ -17,6 +17,7 @@ from .._checks import ASYMMETRY, as_distances, choice, positive, real
 from .._estimator import KernelEstimator, MeasureEstimator
 from .._scales import median_distance
 from .._typing import FloatArray
+from .._values import refuse_masked
 from ..core import profiles
 from ..definiteness import spectrum
 from ..engine import Engine, pairwise
@@ -266,6 +267,7 @@ class DistanceToKernel(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return values
 
     def _read(self, D: Any, *, reset: bool) -> FloatArray:
+        refuse_masked(D, "D")
         distances: FloatArray = validate_data(self, D, reset=reset, dtype=np.float64)
         if (distances < 0).any():
             i, j = np.argwhere(distances < 0)[0]

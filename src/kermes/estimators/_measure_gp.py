@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Product, Sum, White
 from .._estimator import OrderedScore, default_kernel, require_order_of
 from .._linalg import few_threads
 from .._typing import FloatArray
+from .._values import as_targets, refuse_masked
 from ..exceptions import DegenerateDataWarning, IllConditionedWarning
 from ..kernels import Exponential
 from ..kernels._columns import columns_of
@@ -94,7 +95,8 @@ class MeasureGPRegressor(OrderedScore, GaussianProcessRegressor):
         """
         samples = self._read(X)
         require_order_of(X, samples, y=y, alpha=self.alpha)
-        X, kernel, alpha, optimizer = samples, self.kernel, self.alpha, self.optimizer
+        X, y = samples, as_targets(y, numeric=True)
+        kernel, alpha, optimizer = self.kernel, self.alpha, self.optimizer
         if kernel is None and isinstance(X, Measures):
             self.kernel = ConstantKernel() * default_kernel(X) + WhiteKernel()
         alpha = np.asarray(alpha) if np.ndim(alpha) else alpha
@@ -136,6 +138,7 @@ class MeasureGPRegressor(OrderedScore, GaussianProcessRegressor):
         columns = columns_of(self.kernel)
         if columns is not None:
             return columns.read(X)
+        refuse_masked(X, "X")
         return as_measures(X) if holds_measures(X) else X
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import integer, positive
 from .._estimator import MeasureEstimator, OrderedScore
 from .._typing import AnyArray, FloatArray
+from .._values import class_array
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..features import KernelFeatures
 from ..measures import Measures, chunks
@@ -187,7 +188,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
             raise InvalidParameterError(
                 "`classes` must be passed to the first call of partial_fit: all labels there are."
             )
-        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        if not first and classes is not None and not np.array_equal(_distinct(classes), self.classes_):
             raise InvalidParameterError(f"`classes` must be those of the first call, {self.classes_}; got {classes!r}.")
         return self._learn(X, y, first, classes)
 
@@ -196,7 +197,7 @@ class StreamingLSSVMClassifier(CodedClassifier, _Streaming):
         if first:
             check_classification_targets(y)
             positive(self.gamma, "gamma")
-            self._set_classes(np.unique(y if classes is None else classes))
+            self._set_classes(_distinct(y if classes is None else classes))
             n_features = self._start(measures)
             self._moments = [Moments(n_features) for _ in self.classes_]
         strangers = np.setdiff1d(y, self.classes_)
@@ -288,3 +289,7 @@ class StreamingLSSVMRegressor(OrderedScore, RegressorMixin, _Streaming):
     def _solve(self, gamma: float) -> tuple[FloatArray, FloatArray]:
         mean, scatter = self._moments.mean, self._moments.scatter
         return _solve.from_moments(mean[:-1], scatter[:-1, :-1], scatter[:-1, -1:], mean[-1:], gamma)
+
+
+def _distinct(classes: Any) -> AnyArray:
+    return np.unique(class_array(classes, "classes"))

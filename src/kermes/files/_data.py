@@ -66,7 +66,7 @@ class Data:
         What the file holds; 'measures' is what ``Measures.save`` wrote.
     metadata : dict of str to ndarray of shape (n,)
         What else is known of each measure (age, batch, outcome): labels, groups or covariates, by the names of the
-        columns. Numbers that are missing are nan, strings ''.
+        columns. Numbers that are missing are nan, strings '', dates NaT.
     white : float or None
         Images that were inverted: the grey value without mass, which ``read(other, invert=white)`` takes for other
         images too.
@@ -138,8 +138,8 @@ def read(
     by : str, optional
         Tables, cells: the column that says which measure a row belongs to.
     columns : list of str, optional
-        Tables: the coordinates; by default all columns of numbers that have no other use. ``.h5ad``: genes. ``.fcs``:
-        channels, by detector or stain; all but time by default.
+        Tables: the coordinates; by default all columns of numbers that have no other use and were not written as
+        categories. ``.h5ad``: genes. ``.fcs``: channels, by detector or stain; all but time by default.
     weights : str, optional
         Tables, cells: the column of masses; 1 each by default.
     label : str, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -33,6 +34,27 @@ def source(path: Path) -> Source:
     except ImportError:
         return InMemory(_in_memory(path))
     return Files(path)
+
+
+def categories(path: Path) -> set[str]:
+    """Return the columns that were written as categories, of any type: Parquet itself keeps only those of strings.
+
+    Arrow and pandas say so in notes of their own; without pyarrow nothing is known.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return set()
+    first = _files(path)[0] if path.is_dir() else path
+    require_file(first)
+    with decoding(first, "a table"), parquet.ParquetFile(first) as file:
+        notes = file.metadata.metadata or {}
+        arrow = pa.BufferReader(b64decode(notes[b"ARROW:schema"])) if b"ARROW:schema" in notes else None
+        written = [] if arrow is None else pa.ipc.read_schema(arrow)
+        pandas = (file.schema_arrow.pandas_metadata or {}).get("columns", [])
+        found = {field.name for field in written if pa.types.is_dictionary(field.type)}
+        return found | {column.get("name") for column in pandas if column.get("pandas_type") == "categorical"}
 
 
 class Files:

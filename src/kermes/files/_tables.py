@@ -6,7 +6,7 @@ import csv
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,9 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
         by = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
         every = wanted.columns is None or wanted.by is None  # the message on a missing `by` lists all columns
         source = _text.source(path, dialect, None if every else wanted.names, by, labels)
+    declared = _parquet.categories(path) if is_parquet and wanted.columns is None else set()
     try:
-        data = read_source(source, path, wanted, drop_missing, dialect.decimal)
+        data = read_source(source, path, wanted, drop_missing, dialect.decimal, declared)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
     if is_parquet:
@@ -51,9 +52,14 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
 
 
 def read_source(
-    source: Source, path: Path, wanted: Wanted, drop_missing: bool = False, decimal: str | None = None
+    source: Source,
+    path: Path,
+    wanted: Wanted,
+    drop_missing: bool = False,
+    decimal: str | None = None,
+    categories: Collection[str] = (),
 ) -> Data:
-    """Read measures from the table of a file."""
+    """Read measures from the table of a file; ``categories`` are no coordinates unless they are named as such."""
     if wanted.by is None:
         raise InvalidParameterError(
             f"{path.name!r} is a table: `by` (--by) must name the column that identifies its measures, one of "
@@ -67,7 +73,7 @@ def read_source(
                 "such as --encoding latin-1; in Parquet, convert the column to strings."
             )
     if wanted.columns is None:
-        wanted = wanted._replace(columns=_coordinates(source, set(wanted.names), path, decimal))
+        wanted = wanted._replace(columns=_coordinates(source, {*wanted.names, *categories}, path, decimal))
     for name in wanted.numbers:
         others = [other for other in wanted.columns or () if other != name]
         _refuse_stray_string(source, name, path, others, decimal, required=True)

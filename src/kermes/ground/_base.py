@@ -10,6 +10,7 @@ import numpy as np
 
 from .._frozen import Frozen
 from .._typing import ArrayLike, FloatArray
+from .._values import as_floats
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
 
@@ -93,7 +94,7 @@ class Ground(Frozen):
 
     def _checked(self, values: Any, shape: tuple[int, int]) -> FloatArray:
         """Return the values of a function that is not ours, or say what is wrong with them."""
-        array: FloatArray = np.asarray(values, dtype=np.float64, order="C")
+        array: FloatArray = np.asarray(as_floats(values, f"{self!r}(x, y)"), order="C")
         if array.shape != shape:
             raise InvalidParameterError(
                 f"the {self._noun} {self!r} must return an array of shape (n, m) for n and m points; for {shape[0]} "
@@ -131,7 +132,7 @@ def _copied(points: FloatArray) -> FloatArray:
 
 def _points(points: ArrayLike, name: str) -> FloatArray:
     """Return points (n, d) or (n,) as (n, d)."""
-    array = np.asarray(points, dtype=np.float64)
+    array = as_floats(points, name)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2:
         raise InvalidParameterError(f"`{name}` must be points of shape (n, d) or (n,); got {array.shape}.")

@@ -208,7 +208,7 @@ class Matrix(Cost):
         array([[0., 2.],
                [2., 0.]])
         """
-        values = as_distances(np.array(costs, dtype=np.float64), "cost matrix")
+        values = as_distances(costs, "cost matrix")
         return cls(np.sqrt(values) if p == 2 else values ** (1.0 / real(p, "p", low=1.0)))
 
     @property

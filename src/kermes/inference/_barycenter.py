@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._checks import integer, positive, require_order
 from .._typing import ArrayLike, FloatArray
+from .._values import refuse_masked
 from ..divergences import MMD, Divergence, Euclidean, GaussianWasserstein, Sinkhorn, SlicedWasserstein, Wasserstein
 from ..divergences._support import common_support, dense_rows
 from ..exceptions import ConvergenceWarning, InvalidParameterError, UnsuitableDataError
@@ -246,6 +247,7 @@ def _mixture(problem: Problem) -> tuple[Measures, BarycenterInfo]:
 def _weights(weights: ArrayLike | None, n: int) -> FloatArray:
     if weights is None:
         return np.full(n, 1.0 / n)
+    refuse_masked(weights, "weights")
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):

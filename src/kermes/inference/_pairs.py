@@ -10,11 +10,12 @@ import numpy as np
 
 from .._checks import as_labels, choice, require_order
 from .._typing import ArrayLike, FloatArray
+from .._values import as_floats
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._dispersion import dispersion
 from ._permanova import k_sample, permanova
 from ._permutations import PairwiseTests, PermutationTest, as_generator
-from ._study import distances_of
+from ._study import as_columns, distances_of, rows_of, table_of
 
 TESTS = {"permanova": permanova, "dispersion": dispersion, "k_sample": k_sample}
 
@@ -29,6 +30,7 @@ def pairwise_tests(
     *,
     test: str = "permanova",
     units: Any = None,
+    covariates: Any = None,
     engine: Any = None,
     **options: Any,
 ) -> PairwiseTests:
@@ -38,6 +40,9 @@ def pairwise_tests(
     ----------
     X, groups, divergence, blocks, n_permutations, random_state, units, engine
         As in :func:`permanova`, with one factor; distances are computed once for all pairs.
+    covariates : array of shape (n,), or table, optional
+        As in :func:`permanova`, for that test only. One that is the same for all measures of a pair explains nothing
+        there and is left out.
     test : 'permanova', 'dispersion' or 'k_sample'
     **options
         Further parameters of the test, such as ``statistic='mmd'``.
@@ -69,19 +74,26 @@ def pairwise_tests(
       b - c: statistic = 109.6, p = 0.0006
     """
     run: Any = TESTS[choice(test, "test", TESTS)]
-    require_order(X, groups=groups, blocks=blocks, units=units)
+    if covariates is not None and run is not permanova:
+        raise InvalidParameterError(f"`covariates` has no meaning for test={test!r}; choose test='permanova'.")
+    require_order(X, groups=groups, blocks=blocks, units=units, covariates=covariates)
     D = distances_of(X, divergence, engine)
     levels, codes = as_labels(groups, "groups", len(D))
     given = {name: values for name, values in (("blocks", blocks), ("units", units)) if values is not None}
     labels = {name: as_labels(values, name, len(D))[1] for name, values in given.items()}
+    table = table_of(covariates, "covariates")
+    others = as_columns(covariates, "covariates", len(D), numbers=True)
     if len(levels) < 2:
         raise UnsuitableDataError(f"`groups` must have at least two groups; all measures are in group {levels[0]!s}.")
     options |= {"n_permutations": n_permutations, "random_state": as_generator(random_state)}
     pairs, found = [], []
     for a, b in itertools.combinations(range(len(levels)), 2):
         rows = np.flatnonzero((codes == a) | (codes == b))
-        own = {name: values[rows] for name, values in labels.items()}
-        pairs.append((levels[a].item(), levels[b].item()))
+        own: dict[str, Any] = {name: values[rows] for name, values in labels.items()}
+        pairs.append(tuple(levels[[a, b]].tolist()))
+        varying = [column for column in others if len(np.unique(column.codes[rows])) > 1]
+        if varying:
+            own["covariates"] = {column.name: rows_of(table[column.name], rows) for column in varying}
         cells = set(zip(own["blocks"].tolist(), codes[rows].tolist(), strict=True)) if "blocks" in own else set()
         if cells and len({block for block, _ in cells}) == len(cells):
             warnings.warn(
@@ -123,7 +135,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
     >>> inference.holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p: FloatArray = np.asarray(p_values, dtype=np.float64)
+    p = as_floats(p_values, "p_values")
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise InvalidParameterError(f"`p_values` must be a list of numbers from 0 to 1; got {p_values!r}.")
     order = np.argsort(p, kind="stable")

@@ -55,7 +55,8 @@ def permanova(
         Where several measures are of one unit (donor, cage, slide) and the *units* were assigned to the groups:
         each unit is replaced by the centroid of its measures, and units are permuted.
     covariates : array of shape (n,), or table, optional
-        Numbers (age) or labels (sex) that are fitted before the groups.
+        Numbers (age) or labels (sex) that are fitted before the groups. Columns that are declared categories are
+        labels, also of numbers; numbers of type object are numbers.
     sums : 'marginal' or 'sequential'
         Several factors: each beside all others, or each after those before it in the table.
     keep_distribution : bool
@@ -128,7 +129,7 @@ def trend(
     Parameters
     ----------
     values : array of shape (n,)
-        The number of each measure.
+        The number of each measure. Dates and durations are numbers, whose unit does not matter.
     X, divergence, blocks, n_permutations, random_state, units, covariates, keep_distribution, engine
         As in :func:`permanova`.
 

@@ -18,6 +18,7 @@ import numpy as np
 from .._checks import as_distances, as_labels, integer, require_order
 from .._estimator import default_divergence
 from .._typing import AnyArray, FloatArray, IndexArray
+from .._values import as_array, as_values, holds_numbers, is_category, missing_rows
 from ..divergences import Divergence
 from ..engine import pairwise
 from ..exceptions import InvalidParameterError, KermesWarning, UnsuitableDataError
@@ -163,7 +164,7 @@ def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
 def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = False) -> tuple[Column, ...]:
     """Return the columns of a table (mapping of names to columns, or data frame), or one column called ``name``.
 
-    Columns are labels of groups; with ``numbers``, those of a numeric type are numbers.
+    Columns are labels of groups; with ``numbers``, those that hold numbers and are not declared categories are numbers.
     """
     if values is None:
         return ()
@@ -172,27 +173,46 @@ def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = 
             f"`{name}` must hold a label for each measure; got {type(values).__name__}. The order of the arguments is "
             "measures, groups, divergence."
         )
-    table = {name: values}
-    if isinstance(values, Mapping) or hasattr(values, "columns"):
-        table = {key: values[key] for key in (values if isinstance(values, Mapping) else values.columns)}
-        if not table:
-            raise InvalidParameterError(f"`{name}` must have a column; got none.")
     columns = []
-    for key, given in table.items():
-        if numbers and np.asarray(given).dtype.kind in "fiu":
-            columns.append(as_number(given, str(key), n))
+    for key, given in table_of(values, name).items():
+        if numbers and holds_numbers(given):
+            columns.append(as_number(given, key, n))
         else:
-            levels, codes = as_labels(given, str(key), n)
-            columns.append(Column(str(key), codes, indicators(codes), levels))
+            levels, codes = as_labels(given, key, n)
+            columns.append(Column(key, codes, indicators(codes), levels))
     return tuple(columns)
 
 
+def table_of(values: Any, name: str) -> dict[str, Any]:
+    """Return the columns of a table by their names, or one column called ``name``; none of None."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping) and not hasattr(values, "columns"):
+        return {name: values}
+    table = {str(key): values[key] for key in (values if isinstance(values, Mapping) else values.columns)}
+    if not table:
+        raise InvalidParameterError(f"`{name}` must have a column; got none.")
+    return table
+
+
+def rows_of(column: Any, rows: IndexArray) -> AnyArray:
+    """Return some rows of a column; declared categories as strings, so that they stay labels."""
+    values = as_values(column, "covariates")[rows]
+    return values.astype(str) if is_category(column) else values
+
+
 def as_number(values: Any, name: str, n: int | None = None) -> Column:
-    """Return a column of finite numbers, centred and scaled."""
+    """Return a column of finite numbers, centred and scaled; dates, which need no unit for that, are numbers too."""
+    found = as_array(values, name)
+    gaps: Any = missing_rows(found) if found.ndim == 1 else ()
+    if len(gaps):
+        raise InvalidParameterError(
+            f"`{name}` must hold finite numbers; that of measure {gaps[0]} is {found[gaps[0]]}."
+        )
     try:
         x = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        got = type(values).__name__ if np.ndim(values) == 0 else repr(np.asarray(values).ravel()[0])
+        got = type(values).__name__ if found.ndim == 0 else repr(found.ravel()[0])
         raise InvalidParameterError(f"`{name}` must hold a number for each measure; got {got}.") from None
     if x.ndim != 1 or not len(x) or (n is not None and len(x) != n):
         raise InvalidParameterError(f"`{name}` must hold one number per measure; got shape {x.shape}.")

@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 
 from .._checks import real
 from .._typing import ArrayLike, FloatArray
+from .._values import as_floats
 from ..divergences import _plans
 from ..divergences._base import filled
 from ..divergences._support import common_support, dense_rows
@@ -157,7 +158,7 @@ class AnisotropicWasserstein(MeasureKernel):
         return A, A if Y is None else dense_rows(Y, *common), common.points
 
     def _rho(self) -> FloatArray:
-        rho = np.asarray(self.rho, dtype=np.float64)
+        rho = as_floats(self.rho, "rho")
         if rho.ndim != 1 or not len(rho) or not np.isfinite(rho).all() or not (rho > 0).all():
             raise InvalidParameterError(
                 f"`rho` must be a vector of finite numbers greater than 0, one for each point of the support; got "
@@ -260,7 +261,7 @@ def inverse_squared_rho(
 
 def _vector(values: ArrayLike, name: str, m: int, scales: bool = False) -> FloatArray:
     """Return m numbers of at least 0; of scales, greater than 0, one may stand for m equal ones."""
-    array = np.asarray(values, dtype=np.float64)
+    array = as_floats(values, name)
     if scales and array.ndim == 0:
         array = np.full(m, float(array))
     if array.shape == (m,) and np.isfinite(array).all() and ((array > 0) if scales else (array >= 0)).all():

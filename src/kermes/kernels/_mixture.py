@@ -11,6 +11,7 @@ import numpy as np
 from .._checks import integer, positive
 from .._scales import unit_of
 from .._typing import ArrayLike, FloatArray
+from .._values import as_floats
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measures, as_measures
@@ -121,7 +122,7 @@ class SemigroupMixture(MeasureKernel):
     def _weights(self, n_functions: int) -> FloatArray:
         if self.weights is None:
             return np.full(n_functions, 1.0 / n_functions)
-        weights = np.asarray(self.weights, dtype=np.float64)
+        weights = as_floats(self.weights, "weights")
         if weights.shape != (n_functions,):
             raise InvalidParameterError(
                 f"`weights` must hold one number for each of the {n_functions} functions; got shape {weights.shape}."
@@ -158,7 +159,7 @@ def _called(function: Any, name: str, points: FloatArray, ndim: int) -> FloatArr
     """Return the values of a function at the points: (n,), or (n, s) for ``ndim`` 2."""
     if not callable(function):
         raise InvalidParameterError(f"`{name}` must be a function of points (n, d); got {function!r}.")
-    values = np.asarray(function(points), dtype=np.float64)
+    values = as_floats(function(points), f"{name}(points)")
     if values.ndim != ndim or len(values) != len(points) or not values.size:
         shape = "(n,)" if ndim == 1 else "(n, s)"
         raise InvalidParameterError(
@@ -194,7 +195,7 @@ class Bumps:
     """
 
     def __init__(self, centres: ArrayLike, width: float, height: float = 1.0) -> None:
-        self.centres = np.array(centres, dtype=np.float64)
+        self.centres = np.array(as_floats(centres, "centres"))
         if self.centres.ndim != 2 or not self.centres.size or not np.isfinite(self.centres).all():
             raise InvalidParameterError(
                 f"`centres` must be finite points of shape (s, d); got shape {self.centres.shape}."

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._checks import as_labels, positive, row_number
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
+from .._values import refuse_masked
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._packed import Packed, Support
@@ -275,10 +276,7 @@ def _pack_weights(weights: Iterable[ArrayLike], sizes: IndexArray) -> FloatArray
 
 def _numeric(values: ArrayLike, name: str) -> FloatArray:
     """Return a float64 array, or explain why the input is not one."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InvalidMeasureError(
-            f"`{name}` has masked entries, which have no value. Drop them, or give them weight 0."
-        )
+    refuse_masked(values, name, "Drop them, or give them weight 0.", InvalidMeasureError)
     try:
         array = np.asarray(values)
     except ValueError as error:

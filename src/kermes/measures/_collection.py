@@ -12,6 +12,7 @@ import numpy as np
 from .._checks import as_numbers, choice, integer, needed, real, require_order
 from .._quantities import counted
 from .._typing import AnyArray, FloatArray, IndexArray
+from .._values import refuse_masked
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from . import _build
@@ -220,6 +221,7 @@ class Measures(Constructors):
         return Measures(self._root, rows)
 
     def _index_array(self, key: Any) -> AnyArray:
+        refuse_masked(key, "index", error=IndexError)
         index = np.asarray(key)
         if index.ndim == 1 and not len(index):
             return np.zeros(0, dtype=np.int64)

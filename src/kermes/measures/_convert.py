@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
+from .._values import refuse_masked
 from ..exceptions import InvalidMeasureError
 from . import _build
 from ._collection import Measures
@@ -60,6 +61,7 @@ def as_measures(X: Any, name: str = "X") -> Measures:
 
 
 def _from_array(X: Any, name: str) -> Measures:
+    refuse_masked(X, name, "Drop them, or fill them in.", InvalidMeasureError)
     try:
         array = np.asarray(X)
     except ValueError:

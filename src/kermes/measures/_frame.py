@@ -220,20 +220,25 @@ class Constant:
         return np.array([kind.type("NaT") if value is None else value for value in self._values], dtype=kind)
 
     def array(self) -> AnyArray:
-        """Return the values; nan among numbers, and '' among strings, where there is none."""
-        given = [value for value in self._values if value is not None]
-        lacking = "" if given and isinstance(given[0], str) else np.nan
+        """Return the values; nan among numbers, '' among strings, and NaT among dates, where there is none."""
+        first = next((value for value in self._values if value is not None), np.nan)
+        dates = isinstance(first, (np.datetime64, np.timedelta64))
+        lacking = "" if isinstance(first, str) else type(first)("NaT") if dates else np.nan
         return np.array([lacking if value is None else value for value in self._values])
 
 
 def without_value(values: AnyArray) -> AnyArray:
-    """Return where a value is missing: not a number, or a string that stands for nothing."""
-    return np.isnan(values) if values.dtype.kind == "f" else _strings_in(values, NO_VALUE)
+    """Return where a value is missing: not a number or no date, or a string that stands for nothing."""
+    return _is_nan(values) if values.dtype.kind in "fmM" else _strings_in(values, NO_VALUE)
 
 
 def empty_cells(values: AnyArray, gaps: AnyArray) -> AnyArray:
-    """Return where there is no value: a gap, not a number, or a string without a letter."""
-    return np.asarray(gaps | (np.isnan(values) if values.dtype.kind == "f" else _strings_in(values, ("",))))
+    """Return where there is no value: a gap, not a number or no date, or a string without a letter."""
+    return np.asarray(gaps | (_is_nan(values) if values.dtype.kind in "fmM" else _strings_in(values, ("",))))
+
+
+def _is_nan(values: AnyArray) -> AnyArray:
+    return np.asarray(np.isnan(values) if values.dtype.kind == "f" else np.isnat(values))
 
 
 def _strings_in(values: AnyArray, words: Sequence[str]) -> AnyArray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._checks import require_order, row_number
 from .._typing import AnyArray, FloatArray
+from .._values import as_array, refuse_dates, refuse_masked
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
 from ._convert import as_measures
@@ -104,7 +105,7 @@ def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:
     if want.numeric:
         return np.column_stack([_numbers(column, key) for column, key in zip(found, want.columns, strict=True)])
     column = found[0]
-    values = column if isinstance(column, Measures) else np.asarray(column)
+    values = column if isinstance(column, Measures) else as_array(column, f"X[{label!r}]")
     if isinstance(values, np.ndarray) and values.ndim == 1 and not isinstance(values.flat[0], Measure):
         values = _numbers(values, want.columns[0])[:, None]  # numbers for a kernel on measures: Dirac masses
     return as_measures(values, f"X[{label!r}]")
@@ -112,7 +113,7 @@ def _columns(X: Any, label: str, want: Want) -> Measures | FloatArray:
 
 def _column(X: Any, key: Key) -> Any:
     if not isinstance(X, Mapping) and getattr(X, "columns", None) is None:
-        array = np.asarray(X)
+        array = as_array(X, "X")
         if not isinstance(key, int):
             raise InvalidParameterError(
                 f"the kernel is on the column {key!r}, but `X` has no names: it is a {type(X).__name__}. Pass a data "
@@ -133,12 +134,15 @@ def _column(X: Any, key: Key) -> Any:
 
 
 def _numbers(column: Any, key: Key) -> FloatArray:
+    name = f"X[{key!r}]"
+    refuse_masked(column, name, "Drop them, or fill them in.", InvalidMeasureError)
     try:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidMeasureError(
             f"the column {key!r} must hold numbers for its kernel; encode it first, as 0 and 1 or by a OneHotEncoder."
         ) from None
+    refuse_dates(column, name, InvalidMeasureError)
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         raise InvalidMeasureError(f"the column {key!r} has no finite number in {row_number(row)}; drop or impute it.")
     return values

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from .._checks import flag, integer
 from .._linalg import few_threads
 from .._typing import FloatArray
+from .._values import as_floats
 from ..exceptions import EvaluationError, InvalidParameterError
 from ._acquisition import Acquisition, ExpectedImprovement
 from ._ascent import ascend, check_weights
@@ -318,7 +319,7 @@ def _support(support: Any) -> tuple[FloatArray | None, int]:
     """Return the points, if given, and their number."""
     if np.ndim(support) == 0:
         return None, integer(support, "support", low=2, remedy="Pass the number of weights, or their points.")
-    points = np.asarray(support, dtype=np.float64)
+    points = as_floats(support, "support")
     points = points[:, None] if points.ndim == 1 else points
     valid = points.ndim == 2 and len(points) > 1 and np.isfinite(points).all()
     if not valid or len(np.unique(points, axis=0)) < len(points):
