@@ -16,7 +16,7 @@ from ._typing import AnyArray, FloatArray, IndexArray
 from .exceptions import InvalidParameterError
 
 #: How types of columns that are declared categories begin: those of pandas, polars and Arrow.
-CATEGORIES = ("categor", "enum", "dictionary")
+CATEGORIES = ("category", "categorical", "enum", "dictionary")
 
 
 def refuse_masked(
