@@ -74,8 +74,8 @@ def _wek_matrices(name):
 
 
 def wek_figure3():
-    """Draw errors against training images: the sizes that were run."""
-    found = json.loads((RESULTS / "wek-quick" / "summary.json").read_text())["mnist"]
+    """Draw errors against training images, at the sizes of the paper."""
+    found = json.loads((RESULTS / "wek-full" / "summary.json").read_text())["mnist"]
     sizes = {**found["smaller"], str(found["train"]): found["mean"]}
     figure, (axis,) = _panels(1, 4.2, 2.8)
     methods = ["W indefinite", "W core", "RBF", "W kNN"]

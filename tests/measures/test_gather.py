@@ -198,7 +198,7 @@ def test_other_names():
     assert TWINS.with_keys([3, 1]).keys.tolist() == [3, 1]
     with pytest.raises(InvalidParameterError, match="`keys` must hold 2 labels, one per measure"):
         TWINS.with_keys(["a"])
-    with pytest.raises(InvalidParameterError, match="one kind"):
+    with pytest.raises(InvalidParameterError, match="a label for every measure; that of measure 1 is None"):
         TWINS.with_keys(["a", None])
     with pytest.raises(InvalidParameterError, match=r"`keys` must be in the order.*keys\.loc\[X\.keys\]"):
         TWINS.with_keys(pd.Series(["y", "x"], index=["b", "a"]))

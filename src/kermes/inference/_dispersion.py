@@ -200,13 +200,13 @@ class _LessGroups:
 
 
 def _warn_of_equal_measures(squared: FloatArray) -> None:
-    """Warn where most measures coincide: deviations from means are then not exchangeable, not even nearly.
+    """Warn where most measures coincide, but not all: deviations from means are then far from exchangeable.
 
     Of 200 studies of 24 measures and no difference, 43 % were below 5 % with nine of ten measures equal, 22 % with four
     of five, 8 % with half of them (medians: 0, 2 and 4 %). With blocks, means of groups are subtracted for medians too.
     """
     alike = int((squared <= TOLERANCE**2).sum(axis=1).max())
-    if alike > len(squared) / 2:
+    if len(squared) / 2 < alike < len(squared):
         warnings.warn(
             f"dispersion: {alike} of {len(squared)} measures are equal. Deviations from means, as with "
             "center='centroid' or blocks, then differ where spreads do not. Use center='median', without blocks.",
