@@ -30,8 +30,7 @@ class _ExponentialKernels(Paper):
         for name, found in errors.items():
             beside = full and name in self.expected["paper"]
             printed = "paper" if name in COMPARABLE else "paper, other classes"
-            runs = f"{found['repetitions']} run{'s' * (found['repetitions'] > 1)}"
-            header += [f"{name} ({runs})", "best"] + [printed, "paper's best"] * beside
+            header += [f"{name} ({_runs(found)})", "best"] + [printed, "paper's best"] * beside
             for method, cells in rows.items():
                 cells += _cells(found, method)
                 if beside:
@@ -68,8 +67,12 @@ def _by_size(name: str, found: Numbers) -> PrintedTable:
     """Return the mean errors of Figure 3: a column for each number of training images."""
     columns = {**found["smaller"], str(found["train"]): found["mean"]}
     rows = [[method, *(f"{means[method]:.2f}" for means in columns.values())] for method in found["mean"]]
-    title = f"Figure 3, {name}: mean test error by training images, %, {found['repetitions']} runs"
+    title = f"Figure 3, {name}: mean test error by training images, %, {_runs(found)}"
     return PrintedTable(title, ["method", *columns], rows)
+
+
+def _runs(found: Numbers) -> str:
+    return f"{found['repetitions']} run{'s' * (found['repetitions'] > 1)}"
 
 
 def _cells(found: Numbers, method: str) -> list[str]:
