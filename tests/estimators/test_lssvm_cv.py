@@ -11,7 +11,7 @@ from tests.estimators.cases import clouds, euclidean, indefinite, row_numbers
 
 from kermes import Engine, LSSVMClassifier, LSSVMClassifierCV, divergences, ground, kernels
 from kermes._linalg import eigh
-from kermes.estimators import _solve
+from kermes.estimators import _lssvm_cv, _solve
 from kermes.exceptions import IndefiniteKernelWarning
 
 SCALES = np.array([0.05, 0.6, 3.0])
@@ -148,6 +148,20 @@ def test_one_factorisation_for_each_length_scale_and_problem(monkeypatch):
     monkeypatch.setattr(_solve.DualFactor, "__init__", lambda self, K: (made.append(len(K)), original(self, K))[1])
     LSSVMClassifierCV(euclidean(), SCALES, GAMMAS).fit(X[:40], labels[:40], X[40:], labels[40:])
     assert len(made) == len(SCALES) * len(PAIRS)
+
+
+def test_one_feature_map_for_each_length_scale(monkeypatch):
+    X, y = data(30)
+    made = []
+    original = _lssvm_cv.feature_map
+    monkeypatch.setattr(_lssvm_cv, "feature_map", lambda *args: made.append(1) or original(*args))
+    model = LSSVMClassifierCV(euclidean(), length_scales=SCALES, gammas=GAMMAS, solver="primal")
+    model.fit(X, y)
+    assert len(made) == len(SCALES)
+    assert len(model._machines) == len(np.unique(model.length_scale_))
+    made.clear()
+    model.set_params(cv=3).fit(X, y)  # maps of folds are not those of all samples
+    assert len(made) == 3 * len(SCALES) + len(np.unique(model.length_scale_))
 
 
 @pytest.mark.parametrize("solver", ["dual", "primal"])

@@ -118,8 +118,8 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             collection for X and X_val, so that distances are remembered.
         """
         samples, labels = self._start(X, y)
-        self._choose(self._splits(samples, labels, X_val, y_val))
-        self._refit(samples, self.codes_[labels])
+        kept = self._choose(self._splits(samples, labels, X_val, y_val))
+        self._refit(samples, self.codes_[labels], kept)
         return self
 
     def _outputs(self, X: Any) -> FloatArray:
@@ -194,31 +194,38 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             )
         return np.asarray(np.searchsorted(self.classes_, y_val))
 
-    def _choose(self, splits: list[_Split]) -> None:
-        """Fill ``errors_`` and ``losses_``, and choose the best of the grid for each problem."""
+    def _choose(self, splits: list[_Split]) -> dict[float, _Map]:
+        """Fill ``errors_`` and ``losses_``, and choose the best of the grid for each problem.
+
+        Returns the maps of the chosen length scales where the only split trains on all samples: a feature map is an
+        eigendecomposition. Those of scales that no problem prefers any more are dropped on the way.
+        """
         shape = (self.codes_.shape[1], len(self.length_scales_), len(self.gammas_))
         wrong, squares, counts = np.zeros(shape), np.zeros(shape), np.zeros((shape[0], 1, 1))
+        kept: dict[float, _Map] = {}
         for split in splits:
             counts[:, 0, 0] += (self.codes_[split[-1]] != 0).sum(axis=0)  # who takes part, of those judged
             for k, scale in enumerate(self.length_scales_):
-                for p, (misses, loss) in enumerate(self._validate(scale, *split)):
+                view = self._view(split[0], scale)
+                for p, (misses, loss) in enumerate(self._validate(view, *split)):
                     wrong[p, k] += misses
                     squares[p, k] += loss
+                if len(splits) == 1:
+                    best, _ = _best_of(wrong[:, : k + 1], squares[:, : k + 1])
+                    chosen = {float(s) for s in self.length_scales_[best]}
+                    kept = {s: v for s, v in (kept | {float(scale): view}).items() if s in chosen}
         # A singular system has no finite outputs: its loss excludes it.
         usable = np.isfinite(squares)
         self.errors_ = np.where(usable, wrong / counts, 1.0)
         self.losses_ = np.where(usable, squares / counts, np.inf)
-        best = [
-            np.lexsort((loss.ravel(), error.ravel()))[0] for error, loss in zip(self.errors_, self.losses_, strict=True)
-        ]
-        scales, gammas = np.unravel_index(best, shape[1:])
+        scales, gammas = _best_of(wrong, squares)
         self.length_scale_, self.gamma_ = self.length_scales_[scales], self.gammas_[gammas]
+        return kept
 
     def _validate(
-        self, length_scale: float, X: Measures, labels: IndexArray, X_val: Any = None, labels_val: Any = None
+        self, view: _Map, X: Measures, labels: IndexArray, X_val: Any = None, labels_val: Any = None
     ) -> list[tuple[IndexArray, FloatArray]]:
         """Return the number of wrong signs and the summed squared residuals of each problem, for every gamma."""
-        view = self._view(X, length_scale)
         matrix = view(None if self.solver == "dual" else X)
         validation = None if X_val is None else view(X_val)
         targets = self.codes_[labels]
@@ -252,13 +259,13 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         named = [value for name, value in self.kernel_.get_params().items() if name.split("__")[-1] == "engine"]
         return next((engine for engine in named if engine is not None), DEFAULT)
 
-    def _refit(self, X: Measures, targets: FloatArray) -> None:
+    def _refit(self, X: Measures, targets: FloatArray, kept: dict[float, _Map]) -> None:
         """Fit every problem at its own length scale and gamma; problems of one length scale share its Gram matrix."""
         method = _solve.dual if self.solver == "dual" else _solve.primal
         self.intercept_ = np.empty(targets.shape[1])
         self._machines: list[tuple[_Map, IndexArray, FloatArray]] = []
         for scale in np.unique(self.length_scale_):
-            view = self._view(X, scale)
+            view = kept[float(scale)] if float(scale) in kept else self._view(X, scale)
             matrix = view(None if self.solver == "dual" else X)
             problems = np.flatnonzero(self.length_scale_ == scale)
             coef = np.empty((matrix.shape[1], len(problems)))
@@ -276,6 +283,18 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
         anchors = X[draw_core(len(X), self.n_core, self._seed)]
         components, eigenvalues = feature_map(kernel(anchors), self.tol, None)
         return _Map(kernel, anchors, components, negative_mass(eigenvalues))
+
+
+def _best_of(wrong: FloatArray, squares: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """Return length scale and gamma of each problem by their numbers: fewest wrong signs, then least squares.
+
+    What has no finite squares comes last, and the earlier of two equals first.
+    """
+    usable = np.isfinite(squares)
+    wrong, squares = np.where(usable, wrong, np.inf), np.where(usable, squares, np.inf)
+    best = [np.lexsort((s.ravel(), w.ravel()))[0] for w, s in zip(wrong, squares, strict=True)]
+    scales, gammas = np.unravel_index(best, squares.shape[1:])
+    return np.asarray(scales), np.asarray(gammas)
 
 
 def _misfit(outputs: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray]:
