@@ -13,7 +13,7 @@ from tests.oracles import inference as oracle
 from kermes import Measures, divergences, inference
 from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, KermesWarning, UnsuitableDataError
 from kermes.inference._dispersion import to_centroids, to_medians
-from kermes.inference._study import gower
+from kermes.inference._linear_model import gower
 
 rng = np.random.default_rng(3)
 POINTS = rng.normal(size=(13, 2))

@@ -127,8 +127,8 @@ def test_a_covariate_takes_its_share():
 
 def test_freedman_lane_permutes_residuals():
     """The permuted F are those of regressions of permuted residuals, done one by one."""
+    from kermes.inference._linear_model import basis, gower, permutation_test
     from kermes.inference._permutations import Permutations
-    from kermes.inference._study import basis, gower, permutation_test
 
     age, arm = rng.normal(size=(12, 1)), np.equal.outer(ARMS, ["a", "b"]).astype(float)
     one = np.ones((12, 1)) / np.sqrt(12)

@@ -1,8 +1,9 @@
 """From distances to conclusions: permutation tests on groups of measures, and on two measures.
 
 ``_permanova`` do centres differ, do measures move with a number, does anything differ · ``_dispersion`` does spread
-differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads, checks and has
-the F of many permutations at a time, ``_permutations`` rearranges and says what was found.
+differ · ``_pairs`` every pair of groups · ``_two_sample`` two clouds. Behind them: ``_study`` reads and
+checks, with ``_columns`` (factors and numbers) and ``_units`` (donors of several measures), ``_linear_model`` has the F
+of many permutations at a time, ``_permutations`` rearranges and says what was found.
 Means: ``_barycenter`` the barycentre of measures under a divergence, by iterated projections on a common support
 (``_barycenter_entropic``), or free of one (``_barycenter_free``): quantile functions, atoms that move, covariances.
 

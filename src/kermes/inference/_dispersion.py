@@ -13,8 +13,10 @@ from .._linalg import ONE_THREAD
 from .._typing import FloatArray, IndexArray
 from ..engine._executors import default_workers, run
 from ..exceptions import InvalidParameterError, KermesWarning
+from ._linear_model import basis, gower, indicators, ratio
 from ._permutations import DISTANCES, TOLERANCE, Permutations, PermutationTest, p_value, warn_alike
-from ._study import basis, gower, indicators, ratio, read_study, warn_of_unequal_units
+from ._study import read_study
+from ._units import warn_of_unequal_units
 
 #: Numbers in a batch of labellings: a megabyte, so that a search of medians stays in the cache.
 BATCH = 125_000

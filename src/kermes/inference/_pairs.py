@@ -12,10 +12,11 @@ from .._checks import as_labels, choice, require_order
 from .._typing import ArrayLike, FloatArray
 from .._values import as_floats
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from ._columns import as_columns, rows_of, table_of
 from ._dispersion import dispersion
 from ._permanova import k_sample, permanova
 from ._permutations import PairwiseTests, PermutationTest, as_generator
-from ._study import as_columns, distances_of, rows_of, table_of
+from ._study import distances_of
 
 TESTS = {"permanova": permanova, "dispersion": dispersion, "k_sample": k_sample}
 

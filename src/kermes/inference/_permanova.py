@@ -10,8 +10,11 @@ from .._checks import choice, positive, real
 from .._scales import median_distance
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError, UnsuitableDataError
+from ._columns import Column
+from ._linear_model import basis, gower, permutation_test
 from ._permutations import DISTANCES, PermutationTest, Term, warn_alike
-from ._study import Column, Study, basis, gower, permutation_test, read_study, warn_of_unequal_units
+from ._study import Study, read_study
+from ._units import warn_of_unequal_units
 
 
 def permanova(

@@ -16,8 +16,8 @@ from ..divergences import MMD, Divergence, SlicedWasserstein
 from ..exceptions import InvalidMeasureError, InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measure, Measures
+from ._linear_model import BATCH, between, gower
 from ._permutations import TOLERANCE, Permutations, PermutationTest, as_generator, p_value, warn_alike
-from ._study import BATCH, between, gower
 
 #: Atoms of the two clouds together, up to which the matrix of their distances or kernel values is made: 800 megabytes.
 MOST_ATOMS = 10_000

@@ -17,8 +17,9 @@ from ..divergences._quantiles import even_levels, quantile_means
 from ..divergences._support import dense_rows
 from ..exceptions import DegenerateDataWarning, UnsuitableDataError
 from ..ground import Gaussian, PointKernel, as_point_kernel
+from ..inference._columns import Column
 from ..inference._permutations import TOLERANCE, Permutations, as_generator
-from ..inference._study import Column, read_units, unit_means, warn_of_unequal_units
+from ..inference._units import read_units, unit_means, warn_of_unequal_units
 from ..measures import Measures, as_measures
 
 #: Points between which the median distance is taken.
