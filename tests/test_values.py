@@ -136,7 +136,15 @@ def test_a_trend_over_dates_is_one_over_days():
 
 
 @pytest.mark.parametrize(
-    ("times", "what"), [(DAYS, "dates"), (DAYS - DAYS[0], "durations")], ids=["dates", "durations"]
+    ("times", "what"),
+    [
+        (DAYS, "dates"),
+        (DAYS - DAYS[0], "durations"),
+        (DAYS.dt.date.tolist(), "dates"),
+        ((DAYS - DAYS[0]).astype(object), "durations"),
+        (DAYS.dt.tz_localize("UTC"), "dates"),
+    ],
+    ids=["dates", "durations", "date objects", "duration objects", "time zones"],
 )
 @pytest.mark.parametrize("use", NUMBERS.values(), ids=NUMBERS)
 def test_dates_are_no_targets(use, times, what):

@@ -114,12 +114,11 @@ def row_number(row: int) -> str:
 def as_numbers(values: Any, name: str) -> FloatArray:
     """Return values as an array of floats, or say that they are something else."""
     refuse_masked(values, name)
+    refuse_dates(values, name)
     try:
-        found: FloatArray = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"`{name}` must be an array of numbers; got {values!r:.60}.") from None
-    refuse_dates(values, name)
-    return found
 
 
 def as_symmetric(

@@ -7,6 +7,7 @@ entry under a mask.
 from __future__ import annotations
 
 import numbers
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -137,13 +138,20 @@ def mixed_kinds(name: str) -> InvalidParameterError:
 
 def refuse_dates(values: Any, name: str, error: type[Exception] = InvalidParameterError) -> None:
     """Refuse dates and durations in the place of numbers: their unit, a microsecond or a day, is nobody's choice."""
-    kind = np.asarray(values).dtype
-    if kind.kind in "mM":
-        what = "dates" if kind.kind == "M" else "durations"
-        raise error(
-            f"`{name}` must hold numbers; got {what} ({kind}). Convert them first, for example to days: "
-            f"{'(t - t.min())' if kind.kind == 'M' else 't'} / numpy.timedelta64(1, 'D')."
-        )
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged, which the caller refuses
+        return
+    members = array.ravel().tolist() if array.dtype == object else []
+    times = [type(v) for v in members if isinstance(v, (date, timedelta, np.datetime64, np.timedelta64))]
+    if array.dtype.kind not in "mM" and not times:
+        return
+    durations = issubclass(times[0], (timedelta, np.timedelta64)) if times else array.dtype.kind == "m"
+    what, kind = "durations" if durations else "dates", times[0].__name__ if times else array.dtype
+    remedy = "t / numpy.timedelta64(1, 'D')" if durations else "(t - t.min()) / numpy.timedelta64(1, 'D')"
+    if times:
+        remedy += f", with t = numpy.array(..., dtype='{'timedelta64' if durations else 'datetime64'}[us]')"
+    raise error(f"`{name}` must hold numbers; got {what} ({kind}). Convert them first, for example to days: {remedy}.")
 
 
 def require_numbers(values: Any, name: str) -> None:

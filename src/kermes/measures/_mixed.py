@@ -136,13 +136,13 @@ def _column(X: Any, key: Key) -> Any:
 def _numbers(column: Any, key: Key) -> FloatArray:
     name = f"X[{key!r}]"
     refuse_masked(column, name, "Drop them, or fill them in.", InvalidMeasureError)
+    refuse_dates(column, name, InvalidMeasureError)
     try:
         values = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidMeasureError(
             f"the column {key!r} must hold numbers for its kernel; encode it first, as 0 and 1 or by a OneHotEncoder."
         ) from None
-    refuse_dates(column, name, InvalidMeasureError)
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         raise InvalidMeasureError(f"the column {key!r} has no finite number in {row_number(row)}; drop or impute it.")
     return values
