@@ -163,6 +163,19 @@ def test_declared_categories_are_no_coordinates(tmp_path, by_pandas):
     assert files.read(folder, by="k").columns == ("x",)
 
 
+def test_numbers_that_are_declared_categories_stay_labels(tmp_path):
+    path = tmp_path / "t.parquet"
+    batch, age = pd.Categorical([10, 10, 9, 9]), [41, 41, 52, 52]
+    pd.DataFrame({"k": list("aabb"), "x": np.arange(4.0), "batch": batch, "age": age}).to_parquet(path)
+    found = files.read(path, by="k", columns=["x"], metadata=["batch", "age"]).metadata
+    assert found["batch"].tolist() == ["10", "9"]
+    assert found["age"].tolist() == [41, 52]
+    samples = tmp_path / "samples.parquet"
+    pd.DataFrame({"k": list("ab"), "batch": pd.Categorical([10, 9]), "age": [41, 52]}).to_parquet(samples)
+    joined = files.read(path, by="k", columns=["x"], metadata=["batch", "age"], samples=samples).metadata
+    assert [values.tolist() for values in joined.values()] == [["10", "9"], [41, 52]]
+
+
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")

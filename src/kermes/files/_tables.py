@@ -41,13 +41,13 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
         by = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
         every = wanted.columns is None or wanted.by is None  # the message on a missing `by` lists all columns
         source = _text.source(path, dialect, None if every else wanted.names, by, labels)
-    declared = _parquet.categories(path) if is_parquet and wanted.columns is None else set()
+    declared = _parquet.categories(path) if is_parquet else set()
     try:
         data = read_source(source, path, wanted, drop_missing, dialect.decimal, declared)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
     if is_parquet:
-        return data
+        return replace(data, metadata=_with_categories(data.metadata, declared))
     return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
 
@@ -242,8 +242,18 @@ def joined(data: Data, path: Path, wanted: Wanted) -> Data:
         data,
         measures=data.measures[kept] if lost else data.measures,
         labels=labels if wanted.label is None else values[wanted.label],
-        metadata={column: values[column] for column in wanted.metadata},
+        metadata=_with_categories(
+            {column: values[column] for column in wanted.metadata}, set() if text else _parquet.categories(path)
+        ),
     )
+
+
+def _with_categories(columns: Mapping[str, AnyArray], declared: Collection[str]) -> dict[str, AnyArray]:
+    """Return columns in which numbers that are declared categories are strings, so that they stay labels."""
+    return {
+        name: values.astype(str) if name in declared and values.dtype.kind in "iuf" else values
+        for name, values in columns.items()
+    }
 
 
 def _rows(names: AnyArray, path: Path, column: str) -> dict[str, int]:
