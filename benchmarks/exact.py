@@ -15,7 +15,7 @@ from .transport import blocks, digits
 FRESH = Engine(memo=False, progress=False)
 
 
-def _against_pot(name: str, X: Measures, p: int, shown: int, floor: float) -> Row:
+def _against_pot(name: str, X: Measures, p: int, shown: int, floor: float, repeats: int = 3) -> Row:
     """Compare all pairs with those of the first few by POT, which is given the costs, and half its time: two cores."""
     import ot
 
@@ -31,7 +31,7 @@ def _against_pot(name: str, X: Measures, p: int, shown: int, floor: float) -> Ro
     return Contest(
         name, "POT emd2, half of its time", lambda: pairwise(X, divergence=divergence, engine=FRESH, squared=p == 2),
         peer, n * (n - 1) // 2, 2 * len(pairs), floor=floor, tolerance=1e-9,
-        compare=lambda D, values: relative([D[i, j] for i, j in pairs], values), repeats=3,
+        compare=lambda D, values: relative([D[i, j] for i, j in pairs], values), repeats=repeats,
     ).run()  # fmt: skip
 
 
@@ -42,12 +42,12 @@ def _clouds(n: int, atoms: int) -> Measures:
 
 def exact_20() -> Row:
     """Small clouds, for which calls through the interpreter are the larger part."""
-    return _against_pot("exact W_2, 100 clouds of 20 atoms in 3-D", _clouds(100, 20), 2, 20, floor=20)
+    return _against_pot("exact W_2, 100 clouds of 20 atoms in 3-D", _clouds(100, 20), 2, 20, floor=20, repeats=20)
 
 
 def exact_50() -> Row:
     """More atoms."""
-    return _against_pot("exact W_2, 60 clouds of 50 atoms in 3-D", _clouds(60, 50), 2, 15, floor=10)
+    return _against_pot("exact W_2, 60 clouds of 50 atoms in 3-D", _clouds(60, 50), 2, 15, floor=10, repeats=10)
 
 
 def exact_500() -> Row:

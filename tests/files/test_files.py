@@ -176,6 +176,58 @@ def test_numbers_that_are_declared_categories_stay_labels(tmp_path):
     assert [values.tolist() for values in joined.values()] == [["10", "9"], [41, 52]]
 
 
+def test_samples_are_written_as_the_measures(tmp_path):
+    cells, samples = tmp_path / "cells.csv", tmp_path / "samples.csv"
+    cells.write_text("k|x\nä|1,5\nb|2,5\nc|3,5\n", encoding="latin-1")
+    given = {"by": "k", "separator": "|", "decimal": ",", "encoding": "latin-1"}
+    for text, encoding in [("k|age\nä|40,5\nb|41\nc|39,0\n", "latin-1"), ("k;age\nä;40,5\nb;41\nc;39,0\n", "utf-8")]:
+        samples.write_text(text, encoding=encoding)
+        found = files.read(cells, samples=samples, metadata=["age"], **given)
+        assert found.keys.tolist() == ["ä", "b", "c"]
+        assert found.metadata["age"].tolist() == [40.5, 41.0, 39.0]
+    images = tmp_path / "images.npy"
+    np.save(images, np.ones((2, 3, 3)))
+    samples.write_text("i;age\n0;1,5\n1;2\n")
+    assert files.read(images, samples=samples, decimal=",", metadata=["age"]).metadata["age"].tolist() == [1.5, 2.0]
+
+
+def test_samples_in_another_encoding_are_refused(tmp_path):
+    cells, samples = tmp_path / "cells.csv", tmp_path / "samples.csv"
+    cells.write_text("k,x\na,1\nb,2\n")
+    for text in ("k,s\na,à\nb,y\n", "k,s\nà,y\nb,y\n"):
+        samples.write_text(text, encoding="latin-1")
+        with pytest.raises(InvalidFileError, match=r"samples.csv': the column '[sk]' holds bytes, not UTF-8 text"):
+            files.read(cells, by="k", columns=["x"], samples=samples, metadata=["s"])
+
+
+@pytest.mark.parametrize(("decimal", "mark"), [(None, ","), (",", ".")])
+def test_numbers_with_the_other_decimal_mark_are_no_labels_silently(tmp_path, decimal, mark):
+    cells, samples = tmp_path / "cells.csv", tmp_path / "samples.csv"
+    cells.write_text(f"k;x;age\na;1;40{mark}5\nb;2;41\n")
+    samples.write_text(f"k;age\na;40{mark}5\nb;41\n")
+    for given in ({}, {"samples": samples}):
+        with pytest.warns(KermesWarning, match=f"the column 'age', such as '40{mark}5', are taken as labels"):
+            files.read(cells, by="k", columns=["x"], decimal=decimal, metadata=["age"], **given)
+
+
+def test_long_identifiers_beside_a_gap_stay_apart(tmp_path):
+    cells, samples = tmp_path / "cells.parquet", tmp_path / "samples.parquet"
+    donor = pd.array([2**53, 2**53 + 1, None], "Int64")
+    pd.DataFrame({"k": list("abz"), "donor": donor}).to_parquet(samples)
+    pd.DataFrame({"k": list("ab"), "x": [1.0, 2.0]}).to_parquet(cells)
+    given = {"by": "k", "columns": ["x"], "metadata": ["donor"]}
+    assert files.read(cells, samples=samples, **given).metadata["donor"].tolist() == [2**53, 2**53 + 1]
+    table = pd.DataFrame({"k": list("abz"), "x": [1.0, 2.0, 3.0], "donor": donor})
+    table.to_parquet(cells)
+    for read in (files.read(cells, **given), files.read(cells, samples=samples, **given)):
+        assert read.metadata["donor"].tolist() == [str(2**53), str(2**53 + 1), ""]
+    table.assign(donor=pd.array([7, 8, None], "Int64")).to_parquet(cells)
+    np.testing.assert_array_equal(files.read(cells, **given).metadata["donor"], [7.0, 8.0, np.nan])
+    path = tmp_path / "t.csv"  # one number alone would be rounded, too
+    path.write_text("k,x,donor\na,1,9007199254740993\nb,2,5.5\n")
+    assert files.read(path, **given).metadata["donor"].tolist() == ["9007199254740993", "5.5"]
+
+
 def test_a_label_may_not_be_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x,y\na,1,2\na,2,\nb,4,5\n")

@@ -336,6 +336,21 @@ class NetworkSimplex(Route):
         moved = variation(A, B, rows, cols, triangle, enough=LIGHT)
         if triangle:
             moved[np.tri(*moved.shape) > 0] = np.inf  # not read
+        if moved.min() <= LIGHT or values.min() < TINY:  # seldom, but for triangles
+            self._judge(A, B, rows, cols, values, moved, status)
+        return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
+
+    def _judge(
+        self,
+        A: Rows,
+        B: Rows,
+        rows: IndexArray,
+        cols: IndexArray,
+        values: FloatArray,
+        moved: FloatArray,
+        status: StatusArray,
+    ) -> None:
+        """Set pairs that differ by rounding to 0, and mark those whose value underflowed."""
         lost = (values < TINY) & np.isfinite(moved)
         for i, j in np.argwhere(moved <= LIGHT):
             if _agree(A, rows[i], B, cols[j]):
@@ -345,7 +360,6 @@ class NetworkSimplex(Route):
             for i, j in np.argwhere(lost & (values == 0.0)):
                 lost[i, j] = self._costs_something(A, rows[i], B, cols[j])
         status[lost] = FAILED
-        return Tile(values if self.p in (1, 2) else self.unit * values ** (1.0 / self.p), status)
 
     def plan(self, points: FloatArray, a: Rows, b: Rows) -> FloatArray:
         return np.asarray(self._optimum(points, a.ids, a.weights, b.ids, b.weights).plan)

@@ -164,7 +164,8 @@ def read(
         ``.fcs``: undo the spillover that each file states.
     separator, decimal, encoding : str, optional
         Text: what divides cells (comma, semicolon or tab, whichever the first line has most of), '.' or ',', and an
-        encoding other than UTF-8.
+        encoding other than UTF-8. They hold for ``samples`` too, a separator if its first line has it and an encoding
+        unless it is in UTF-8.
     threshold, binary, spacing
         Images: as in ``Measures.from_images``.
     invert : bool or float
@@ -182,6 +183,7 @@ def read(
     >>> data.measures, data.labels  # doctest: +SKIP
     """
     from . import _arrays, _tables
+    from ._text import Dialect
 
     source = Path(path)
     if source != Path("-"):
@@ -198,6 +200,8 @@ def read(
     else:
         require_there(Path(samples))
         options["by"] = by if "by" in MEANING[known] else None
+        if known != "table":  # how the samples are written
+            options |= dict.fromkeys(("separator", "decimal", "encoding"))
     for name, value in options.items():
         if name not in MEANING[known] and value is not None and value is not False:
             raise InvalidParameterError(
@@ -211,7 +215,8 @@ def read(
         cofactor = positive(arcsinh, "arcsinh")
         data = replace(data, measures=transform(data.measures, data.columns, cofactor))
     if samples is not None:
-        data = _tables.joined(data, Path(samples), Wanted(by, label=label, metadata=metadata))
+        wanted, dialect = Wanted(by, label=label, metadata=metadata), Dialect(separator, decimal, encoding)
+        data = _tables.joined(data, Path(samples), wanted, dialect)
     if labels is not None:
         if not Path(labels).exists() and not Path(labels).suffix:
             raise FileNotFoundError(

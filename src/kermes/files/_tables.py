@@ -15,10 +15,10 @@ import narwhals as nw
 import numpy as np
 
 from .._checks import needed, row_number
-from .._typing import AnyArray
+from .._typing import AnyArray, IndexArray
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._frame import Source, Wanted, cells, listed, long_columns, require_column
+from ..measures._frame import Source, Wanted, cells, listed, long_columns, require_column, whole_with_gaps
 from ..measures._frame import read as read_measures
 from . import _parquet, _text
 from ._data import Data
@@ -67,17 +67,14 @@ def read_source(
         )
     for name in wanted.names:
         require_column(source.schema, name)
-        if source.schema[name] == nw.Binary:
-            raise InvalidFileError(
-                f"{str(path)!r}: the column {name!r} holds bytes, not UTF-8 text. Of a text file, name the encoding, "
-                "such as --encoding latin-1; in Parquet, convert the column to strings."
-            )
+        _refuse_bytes(source, name, path)
     if wanted.columns is None:
         wanted = wanted._replace(columns=_coordinates(source, {*wanted.names, *categories}, path, decimal))
     for name in wanted.numbers:
         others = [other for other in wanted.columns or () if other != name]
         _refuse_stray_string(source, name, path, others, decimal, required=True)
     found = read_measures(source, wanted, "drop" if drop_missing else "refuse")
+    _warn_of_decimals(found.constants, path, decimal)
     if len(found.lost):
         what = "1 measure has" if len(found.lost) == 1 else f"{len(found.lost)} measures have"
         message = f"{what} no complete row and no place in the result: {_first_of(found.lost)}."
@@ -191,7 +188,8 @@ def _refuse_stray_string(
 def _is_number(word: str, mark: str) -> bool:
     """Return whether this is a number whose decimal mark, if it has any, is this one."""
     try:
-        return (mark == "." or "." not in word) and math.isfinite(float(word.replace(mark, ".")))
+        written = (mark == "." or "." not in word) and "_" not in word  # which Python would skip
+        return written and math.isfinite(float(word.replace(mark, ".")))
     except ValueError:
         return False
 
@@ -200,11 +198,16 @@ def _first_of(keys: Any) -> str:
     return ", ".join(map(str, keys[:10])) + (" ..." if len(keys) > 10 else "")
 
 
-def joined(data: Data, path: Path, wanted: Wanted) -> Data:
-    """Return the measures that a table of samples (a row for each) names, with the columns that are wanted."""
+def joined(data: Data, path: Path, wanted: Wanted, dialect: _text.Dialect) -> Data:
+    """Return the measures that a table of samples (a row for each) names, with the columns that are wanted.
+
+    ``dialect`` is that of the measures: as far as it fits, the samples are written in it, too.
+    """
     columns, text = wanted.constant, not _parquet.is_parquet(path)
     table: Source = (
-        _text.source(path, _text.Dialect(), None, wanted.by or "", columns) if text else _parquet.source(path)
+        _text.source(path, _text.fitting(dialect, path), None, wanted.by or "", columns)
+        if text
+        else _parquet.source(path)
     )
     name = wanted.by if wanted.by in table.schema else next(iter(table.schema))
     for column in columns:
@@ -212,6 +215,8 @@ def joined(data: Data, path: Path, wanted: Wanted) -> Data:
             require_column(table.schema, column)
         except InvalidMeasureError as error:
             raise InvalidMeasureError(f"{path.name}: {error}") from None
+    for column in (name, *columns):
+        _refuse_bytes(table, column, path)
     row_of = _rows(_values(table, name), path, name)
     keys = [str(key) for key in data.keys]
     plain, plainer = [_plain(key) for key in keys], {_plain(key): key for key in row_of}
@@ -236,7 +241,8 @@ def joined(data: Data, path: Path, wanted: Wanted) -> Data:
         message = f"{path.name} does not name {_first_of(lost)}: left out ({len(lost)} in all)."
         warnings.warn(message, KermesWarning, stacklevel=2)
     rows = np.array([row_of[keys[i]] for i in kept])
-    values = {column: _values(table, column)[rows] for column in columns}
+    values = {column: _values(table, column, rows) for column in columns}
+    _warn_of_decimals(values, path, dialect.decimal)
     labels = None if data.labels is None else data.labels[kept]
     return replace(
         data,
@@ -246,6 +252,32 @@ def joined(data: Data, path: Path, wanted: Wanted) -> Data:
             {column: values[column] for column in wanted.metadata}, set() if text else _parquet.categories(path)
         ),
     )
+
+
+def _refuse_bytes(source: Source, name: str, path: Path) -> None:
+    """Refuse a column whose text is not UTF-8."""
+    if source.schema[name] == nw.Binary:
+        raise InvalidFileError(
+            f"{str(path)!r}: the column {name!r} holds bytes, not UTF-8 text. Of a text file, name the encoding, "
+            "such as --encoding latin-1; in Parquet, convert the column to strings."
+        )
+
+
+def _warn_of_decimals(columns: Mapping[str, AnyArray], path: Path, decimal: str | None) -> None:
+    """Warn of labels that are all numbers if their commas, or points, are decimal ones."""
+    mark, other = (",", ".") if decimal == "," else (".", ",")
+    for name, values in columns.items():
+        words = [word for word in np.unique(values).tolist() if word.strip()] if values.dtype.kind == "U" else []
+        if not all(_is_number(word, other) for word in words) or all(_is_number(word, mark) for word in words):
+            continue
+        marked = next(word for word in words if not _is_number(word, mark))
+        remedy = "read them with --decimal , (decimal=',')" if other == "," else "write decimal commas in all tables"
+        warnings.warn(
+            f"{path.name}: the values of the column {name!r}, such as {marked!r}, are taken as labels. If they are "
+            f"numbers with a decimal {'comma' if other == ',' else 'point'}, {remedy}.",
+            KermesWarning,
+            stacklevel=2,
+        )
 
 
 def _with_categories(columns: Mapping[str, AnyArray], declared: Collection[str]) -> dict[str, AnyArray]:
@@ -276,10 +308,12 @@ def _plain(name: str) -> str:
     return str(int(whole[1])) if whole else name
 
 
-def _values(source: Any, name: str) -> AnyArray:
-    """Return a whole column; missing strings are ''."""
-    parts = []
+def _values(source: Any, name: str, rows: IndexArray | slice = slice(None)) -> AnyArray:
+    """Return some rows of a column; missing strings are '', missing numbers nan."""
+    parts, gaps = [], []
     for piece in source.pieces([name]):
         values, empty = cells(piece[name])
         parts.append(np.where(empty, "", values.astype(str)) if values.dtype == object else values)
-    return np.concatenate(parts)
+        gaps.append(empty)
+    found = np.concatenate(parts)[rows]
+    return whole_with_gaps(found, np.concatenate(gaps)[rows]) if found.dtype.kind in "iu" else found

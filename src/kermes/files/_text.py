@@ -55,6 +55,24 @@ class Dialect:
                 ) from None
 
 
+def fitting(dialect: Dialect, path: Path) -> Dialect:
+    """Return a dialect as far as it fits another table: its separator if that is in the first line, and its encoding.
+
+    Text in UTF-8 is hardly ever valid by chance: it needs no other encoding.
+    """
+    dialect.check()
+    with decoding(path, "text"), open_limited(path) as file:
+        content = file.read()
+    try:
+        content.decode("utf-8")
+        encoding = None
+    except UnicodeDecodeError:
+        encoding = dialect.encoding
+    first = content.split(b"\n", 1)[0].decode(encoding or "utf-8", errors="replace")
+    separator = dialect.separator if dialect.separator is not None and dialect.separator in first else None
+    return replace(dialect, separator=separator, encoding=encoding)
+
+
 def source(
     path: Path, dialect: Dialect, columns: Sequence[str] | None, by: str | None, labels: Sequence[str] = ()
 ) -> InMemory:
@@ -90,8 +108,8 @@ def source(
 def are_names(words: Collection[bytes]) -> bool:
     """Whether whole numbers among the words are names.
 
-    One of them starts with a zero or does not fit into 64 bits, or two of them would be one number beside decimals or
-    gaps, which make all of them numbers of 53 bits.
+    One of them starts with a zero or does not fit into 64 bits, or would be rounded beside decimals or gaps, which make
+    all of them numbers of 53 bits.
     """
     whole = [word.strip() for word in words if WHOLE.fullmatch(word)]
     if any(ZEROS.fullmatch(word) or len(word) > 20 for word in whole):  # a sign and 19 digits
@@ -99,7 +117,7 @@ def are_names(words: Collection[bytes]) -> bool:
     numbers = set(map(int, whole))
     if any(not -(2**63) <= number < 2**63 for number in numbers):
         return True
-    return len(whole) < len(words) and len(set(map(float, numbers))) < len(numbers)
+    return len(whole) < len(words) and any(int(float(number)) != number for number in numbers)
 
 
 def refuse_twice(names: Sequence[str], path: Path) -> None:

@@ -224,7 +224,22 @@ class Constant:
         first = next((value for value in self._values if value is not None), np.nan)
         dates = isinstance(first, (np.datetime64, np.timedelta64))
         lacking = "" if isinstance(first, str) else type(first)("NaT") if dates else np.nan
+        if isinstance(first, np.integer):
+            gaps = np.array([value is None for value in self._values])
+            return whole_with_gaps(np.array([0 if value is None else value for value in self._values]), gaps)
         return np.array([lacking if value is None else value for value in self._values])
+
+
+def whole_with_gaps(values: AnyArray, gaps: AnyArray) -> AnyArray:
+    """Return whole numbers as they are where there is no gap; as floats with nan, or if these would round, as strings.
+
+    Two identifiers of over 53 bits stay two.
+    """
+    if not gaps.any():
+        return values
+    if ((values > -(2**53)) & (values < 2**53)).all():
+        return np.where(gaps, np.nan, values)
+    return np.where(gaps, "", values.astype(str))
 
 
 def without_value(values: AnyArray) -> AnyArray:
@@ -277,7 +292,10 @@ def _blocks(
 
 
 def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
-    """Return the values of a column, and where there is none; strings of Arrow may stay ``coded``."""
+    """Return the values of a column, and where there is none (whole numbers are 0 there).
+
+    Strings of Arrow may stay ``coded``.
+    """
     mixed = column.dtype == nw.Object and any(isinstance(v, (dict, list, set, np.ndarray)) for v in column.to_list())
     if mixed or column.dtype in (nw.Struct, nw.List, nw.Array):
         raise InvalidMeasureError(
@@ -292,6 +310,8 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
         empty = np.array([*(not name.strip() for name in names), True])[numbers]
         known = coded and not empty.any()
         return Coded(names, numbers) if known else np.array([*names, None], dtype=object)[numbers], empty
+    if column.dtype.is_integer() and column.is_null().any():  # NumPy would make floats of them, of 53 bits
+        return np.asarray(column.fill_null(0).to_numpy()), np.array(column.is_null().to_numpy(), dtype=bool)
     if getattr(column.dtype, "time_zone", None):  # NumPy's dates know no time zone, and would be those of UTC
         values = np.array([str(value) for value in column.to_list()], dtype=object)
     else:
