@@ -126,6 +126,19 @@ def test_equal_measures_say_nothing_of_spread():
             inference.dispersion(X, arms, n_permutations=9, **options)
 
 
+def test_two_different_measures_say_little_of_spread():
+    """Half of both groups is 0, half 1: z is constant in each, and differs by the factor for small groups alone."""
+    values, arms = np.array([0, 0, 1, 1] + [0] * 5 + [1] * 5), np.repeat(["a", "b"], [4, 10])
+    D = np.abs(values[:, None] - values).astype(float)
+    for center in ("median", "centroid"):
+        with pytest.warns(KermesWarning) as caught:
+            found = inference.dispersion(D, arms, "precomputed", n_permutations=99, random_state=0, center=center)
+        assert np.isinf(found.statistic)
+        messages = " ".join(str(warning.message) for warning in caught)
+        assert "only two different measures" in messages
+        assert "do not vary within groups, so that F is infinite" in messages
+
+
 def test_medians_of_distances_that_are_not_euclidean_and_of_equal_rows():
     T = np.abs(rng.normal(size=(20, 20)))
     T = np.triu(T, 1) + np.triu(T, 1).T
