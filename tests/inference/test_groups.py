@@ -192,6 +192,7 @@ def test_dispersion_permutes_deviations_as_vectors():
 
 def test_dispersion_sees_spread_and_not_location():
     labels = np.repeat([0, 1], 20)
+    rng = np.random.default_rng(3)
     near = rng.normal(size=(40, 2)) + 10.0 * labels[:, None]
     wide = rng.normal(size=(40, 2)) * (1 + 3.0 * labels[:, None])
     assert inference.dispersion(cdist(near, near), labels, "precomputed", random_state=0).p_value > 0.05
@@ -294,7 +295,7 @@ def test_exponent_two_is_permanova():
 
 def test_energy_sees_what_permanova_does_not():
     """Groups with one centre and one spread: two clusters against a ring."""
-    labels = np.repeat([0, 1], 30)
+    labels, rng = np.repeat([0, 1], 30), np.random.default_rng(3)  # of its own: whatever runs before
     angle = np.where(labels == 0, rng.choice([0.0, np.pi], 60), rng.uniform(0, 2 * np.pi, 60))
     Y = np.column_stack([np.cos(angle), np.sin(angle)])
     assert inference.k_sample(cdist(Y, Y), labels, "precomputed", random_state=0).p_value < 0.01
