@@ -207,7 +207,7 @@ class _Full(JensenRoute):
         singular = np.linalg.eigvalsh(covariances / (spreads[:, :, None] * spreads[:, None]))[:, 0] <= SINGULAR
         if singular.any():
             i = int(np.argmax(singular))
-            raise _degenerate(X, i, f"its {X.sizes[i]} atoms span less than all {X.dim} dimensions")
+            raise _degenerate(X, i, f"its {X.sizes[i]} atoms span less than all {X.dim} dimensions, but for rounding")
         values = np.empty(len(X))
         core.moments.half_log_dets(covariances, 0.0, values)
         return core.moments.Moments(means, tails, covariances, self._entropies(values, X.dim), scale=1.0, ridge=0.0)
@@ -237,7 +237,7 @@ def _check_spread(X: Measures, variances: FloatArray) -> None:
     flat = variances <= (NO_SPREAD * largest) ** 2
     if flat.any():
         i, axis = np.argwhere(flat)[0]
-        raise _degenerate(X, int(i), f"its coordinate {axis} does not vary")
+        raise _degenerate(X, int(i), f"its coordinate {axis} does not vary beyond rounding")
 
 
 def _degenerate(X: Measures, i: int, reason: str) -> UnsuitableDataError:
