@@ -174,6 +174,18 @@ def test_equal_measures_are_at_zero_however_they_are_written(value):
     assert (distances(X, Y, epsilon=0.5, value=value) == 0).all()
 
 
+@pytest.mark.parametrize("value", ["transport", "regularized", "debiased"])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3])
+def test_atoms_of_next_to_no_mass_change_nothing(value, epsilon):
+    """The square of a weight below 1e-162 is no number."""
+    divergence = divergences.Sinkhorn(epsilon, value=value)
+    bare, other = Measures.from_samples([[0.0, 1.0]]), Measures.from_samples([[0.5, 1.5]], [[1.0, 2.0]])
+    expected = pairwise(bare, other, divergence=divergence)[0, 0]
+    for light in (1e-150, 1e-170, 1e-300):
+        X = Measures.from_samples([[0.0, 1.0, 2.0]], [[1.0, 1.0, light]])
+        assert pairwise(X, other, divergence=divergence)[0, 0] == pytest.approx(expected, rel=1e-4)
+
+
 @pytest.mark.parametrize("far", [9999.0, 1e6])
 @pytest.mark.parametrize("value", ["transport", "regularized", "debiased"])
 def test_an_atom_far_from_all_others_leaves_the_rest_alone(far, value):

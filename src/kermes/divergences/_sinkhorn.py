@@ -69,8 +69,7 @@ class Sinkhorn(Divergence):
     squared Euclidean cost on a pixel grid separates into rows and columns.
 
     Iterations are over-relaxed, in single precision for ``tol >= 1e-5``; a pair that this does not suit goes on
-    in double precision, then in the log domain, so that any epsilon works; costs beyond 1e300 are refused, and so are
-    pairs with an atom lighter than some 1e-160 of the mass.
+    in double precision, then in the log domain, so that any epsilon works; costs beyond 1e300 are refused.
 
     *Accuracy*: the value is corrected for the marginal error left by the dual potentials. What remains is quadratic in
     ``tol`` for the regularised and debiased values, and linear, epsilon times the change of the entropy, for the
