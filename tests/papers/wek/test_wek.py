@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kermes import datasets
+from kermes import Measures, datasets, divergences, pairwise
 from kermes.papers.wek import data, run
+from kermes.papers.wek.early import EarlySinkhorn
 from kermes.papers.wek.run import PAPER
 
 pytest.importorskip("matplotlib")
@@ -161,6 +162,15 @@ def test_spectra_and_the_distance_of_the_code(tiny, tmp_path):
     table, numbers = PAPER.tables("quick", summary)
     assert table.header == ["method", "as_in_code (2 runs)", "best"]
     assert len(numbers.rows) == 8 + len(errors)
+
+
+def test_iterations_that_stop_early():
+    rng = np.random.default_rng(0)
+    X = Measures.from_images(rng.random((4, 5, 5)))
+    converged = pairwise(X, divergence=divergences.Sinkhorn(0.4, cost="euclidean", tol=1e-9))
+    np.testing.assert_allclose(pairwise(X, divergence=EarlySinkhorn(0.4, tol=1e-12)), converged, rtol=1e-8)
+    early = pairwise(X, divergence=EarlySinkhorn(0.4))
+    assert 1e-4 < np.abs(early / np.where(converged > 0, converged, 1.0) - (converged > 0)).max() < 0.3
 
 
 def test_an_interrupted_repetition_keeps_its_rows(tiny, tmp_path, monkeypatch):

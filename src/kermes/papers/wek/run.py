@@ -14,6 +14,7 @@ from .._paper import Drawing, FloatArray, Numbers, Paper, PrintedTable, Result, 
 from . import figures
 from .data import Split, draw
 from .distances import Distances, LookUp, by_number, remove_distances
+from .early import EarlySinkhorn
 from .methods import Methods
 
 
@@ -181,7 +182,9 @@ def _draw(name: str, sizes: Numbers, repetition: int) -> Split:
 
 
 def _divergence(run: Run, name: str) -> Divergence:
-    """Return the distance of the code of the paper, or the one that it prints."""
+    """Return the distance of the code of the paper, converged or where it stops, or the one that the paper prints."""
+    if name == "early":
+        return EarlySinkhorn(run.settings["epsilon"])
     cost, value = ("sqeuclidean", "regularized") if name == "printed" else ("euclidean", "transport")
     return divergences.Sinkhorn(run.settings["epsilon"], cost=cost, value=value)
 
@@ -245,8 +248,9 @@ EFFORT = {
 }
 #: The data sets that are the paper's: six of its eight classes of drawings are other ones here.
 COMPARABLE = ("mnist", "usps")
-#: Fewer digits of MNIST, with the distance as the paper prints it, which takes many times as long, and with the code's.
-ON_REQUEST = ("printed", "as_in_code")
+#: Fewer digits of MNIST, with the distance as the paper prints it, which takes many times as long, with the code's, and
+#: with the code's where its iterations stop.
+ON_REQUEST = ("printed", "as_in_code", "early")
 PAPER = _ExponentialKernels(
     __package__,
     {name: partial(errors_on, name) for name in ("mnist", "quickdraw", "usps")},
