@@ -31,7 +31,7 @@ from kermes import (
     kernels,
     pairwise,
 )
-from kermes._checks import guess, nearest, require_order
+from kermes._checks import as_distances, guess, nearest, require_order
 from kermes.comparison import Candidate, CandidateModel
 from kermes.estimators import ConformalClassifier, ConformalRegressor, MapPoints
 from kermes.exceptions import InvalidParameterError
@@ -196,3 +196,13 @@ def test_indices_that_say_nothing_or_the_same_are_taken():
 def test_arguments_in_another_order_are_explained(use, remedy):
     with pytest.raises(InvalidParameterError, match=re.escape(remedy)):
         use()
+
+
+def test_distances_that_differ_by_rounding_from_their_transpose():
+    D = np.array([[0.0, 1.1, 2.0], [np.nextafter(1.1, 2.0), 0.0, 3.0], [2.0, 3.0, 0.0]])
+    found = as_distances(D, "D")
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found, D, rtol=1e-15)
+    D[0, 2] *= 1 + 1e-12
+    with pytest.raises(InvalidParameterError, match=r"symmetric; entry \(0, 2\)"):
+        as_distances(D, "D")

@@ -152,6 +152,19 @@ def test_dates_are_no_targets(use, times, what):
         use(times)
 
 
+@pytest.mark.parametrize("times", [DAYS, DAYS - DAYS[0], DAYS.dt.date], ids=["dates", "durations", "objects"])
+def test_dates_beside_measures_are_numbers_or_labels_by_choice(times):
+    """One may be the day of a course, the other the name of a batch."""
+    table = pd.DataFrame({"day": times})
+    for use in (
+        lambda: inference.permanova(D, Y, "precomputed", covariates=table, **FEW),
+        lambda: inference.trend(D, AGE, "precomputed", covariates=table, **FEW),
+        lambda: compare(X, Y, candidates=[Candidate("nothing", learner="dummy")], covariates=table),
+    ):
+        with pytest.raises(InvalidParameterError, match="'day' holds d.* may be meant as numbers or as labels"):
+            use()
+
+
 def test_a_missing_target_is_named():
     for use in (NUMBERS["LSSVMRegressor"], NUMBERS["MeasureGPRegressor"], NUMBERS["ConformalRegressor"]):
         with pytest.raises(InvalidParameterError, match="`y` must hold finite numbers; that of measure 5 is <NA>"):

@@ -19,6 +19,8 @@ from .exceptions import InvalidParameterError, MissingDependencyError
 
 #: Largest difference between a matrix and its transpose, relative to the largest entry, that counts as rounding.
 ASYMMETRY = 1e-8
+#: The same between two distances, relative to them: the order of two additions or a root.
+ROUNDING = 1e-13
 
 
 def real(
@@ -156,13 +158,14 @@ def as_distances(values: ArrayLike, name: str) -> FloatArray:
         raise InvalidParameterError(
             f"`{name}` must be zero on the diagonal; entry ({i}, {i}) is {table[i, i]}. Is it a similarity?"
         )
-    if not np.array_equal(table, table.T):
-        i, j = np.argwhere(table != table.T)[0]
+    apart = np.abs(table - table.T) > ROUNDING * np.maximum(table, table.T)
+    if apart.any():
+        i, j = np.argwhere(apart)[0]
         raise InvalidParameterError(
             f"`{name}` must be symmetric; entry ({i}, {j}) is {table[i, j]} and ({j}, {i}) is "
             f"{table[j, i]}. Take the mean of the table and its transpose if it is nearly so."
         )
-    return table
+    return table if np.array_equal(table, table.T) else np.asarray((table + table.T) / 2.0)
 
 
 def as_labels(values: ArrayLike, name: str, n: int | None = None) -> tuple[AnyArray, IndexArray]:

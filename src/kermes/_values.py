@@ -138,20 +138,37 @@ def mixed_kinds(name: str) -> InvalidParameterError:
 
 def refuse_dates(values: Any, name: str, error: type[Exception] = InvalidParameterError) -> None:
     """Refuse dates and durations in the place of numbers: their unit, a microsecond or a day, is nobody's choice."""
+    if times := _times_in(values):
+        what, days = times
+        raise error(f"`{name}` must hold numbers; got {what}. Convert them first, for example to days: {days}.")
+
+
+def refuse_times_of_two_meanings(values: Any, name: str) -> None:
+    """Refuse dates and durations where numbers and labels are both taken: days of a course, or names of batches."""
+    if times := _times_in(values):
+        what, days = times
+        raise InvalidParameterError(
+            f"{name!r} holds {what}, which may be meant as numbers or as labels. Convert them, to days by {days}, or "
+            "to strings."
+        )
+
+
+def _times_in(values: Any) -> tuple[str, str] | None:
+    """Return what kind of dates or durations values are, and how to make days of them; None if they are neither."""
     try:
         array = np.asarray(values)
     except ValueError:  # ragged, which the caller refuses
-        return
+        return None
     members = array.ravel().tolist() if array.dtype == object else []
     times = [type(v) for v in members if isinstance(v, (date, timedelta, np.datetime64, np.timedelta64))]
     if array.dtype.kind not in "mM" and not times:
-        return
+        return None
     durations = issubclass(times[0], (timedelta, np.timedelta64)) if times else array.dtype.kind == "m"
     what, kind = "durations" if durations else "dates", times[0].__name__ if times else array.dtype
-    remedy = "t / numpy.timedelta64(1, 'D')" if durations else "(t - t.min()) / numpy.timedelta64(1, 'D')"
+    days = "t / numpy.timedelta64(1, 'D')" if durations else "(t - t.min()) / numpy.timedelta64(1, 'D')"
     if times:
-        remedy += f", with t = numpy.array(..., dtype='{'timedelta64' if durations else 'datetime64'}[us]')"
-    raise error(f"`{name}` must hold numbers; got {what} ({kind}). Convert them first, for example to days: {remedy}.")
+        days += f", with t = numpy.array(..., dtype='{'timedelta64' if durations else 'datetime64'}[us]')"
+    return f"{what} ({kind})", days
 
 
 def require_numbers(values: Any, name: str) -> None:

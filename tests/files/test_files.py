@@ -396,6 +396,22 @@ def test_images_of_16_bits_keep_their_values(tmp_path):
     assert files.read(tmp_path / "set").measures.weights.max() == deep.max()
 
 
+def test_images_of_different_depth_or_transparent_are_not_mixed_silently(tmp_path):
+    picture(tmp_path / "set" / "a.png", IMAGES[0])
+    picture(tmp_path / "set" / "b.png", IMAGES[0].astype(np.uint16) * 300)
+    with pytest.raises(
+        InvalidFileError, match=r"b\.png.*type uint16.*a\.png.*type uint8: white is not the same number"
+    ):
+        files.read(tmp_path / "set")
+    clear = np.full((*IMAGES[0].shape, 4), 255, dtype=np.uint8)
+    picture(tmp_path / "clear" / "a.png", clear)
+    files.read(tmp_path / "clear")
+    clear[0, 0, 3] = 0
+    picture(tmp_path / "clear" / "a.png", clear)
+    with pytest.warns(KermesWarning, match=r"a\.png has transparent pixels"):
+        files.read(tmp_path / "clear")
+
+
 def test_hostile_folders(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidFileError, match="has no files of data"):

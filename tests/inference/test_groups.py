@@ -126,6 +126,19 @@ def test_equal_measures_say_nothing_of_spread():
             inference.dispersion(X, arms, n_permutations=9, **options)
 
 
+def test_spread_in_blocks_is_scaled_by_leverages_alone():
+    draw, block, group = np.random.default_rng(5), np.repeat([0, 1], 4), np.array([0, 0, 1, 1, 0, 1, 1, 1])
+    P = draw.normal(size=(8, 3)) * (1 + group[:, None]) + 3 * block[:, None]
+    found = inference.dispersion(
+        cdist(P, P), group, "precomputed", blocks=block, center="centroid", n_permutations=9, random_state=0
+    )
+    M = np.column_stack([np.eye(2)[block], group])
+    beta, leverage = np.linalg.lstsq(M, P, rcond=None)[0], np.diag(M @ np.linalg.pinv(M))
+    rest = (P - M @ beta) / np.sqrt(1 - leverage)[:, None] + np.eye(2)[block] @ beta[:2]
+    z = np.linalg.norm(rest - rest.mean(axis=0), axis=1)
+    assert_allclose(list(found.groups.values()), [z[group == k].mean() for k in (0, 1)])
+
+
 def test_two_different_measures_say_little_of_spread():
     """Half of both groups is 0, half 1: z is constant in each, and differs by the factor for small groups alone."""
     values, arms = np.array([0, 0, 1, 1] + [0] * 5 + [1] * 5), np.repeat(["a", "b"], [4, 10])

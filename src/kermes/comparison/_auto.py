@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from .._checks import choice, needed, row_number
 from .._scales import median_distance
 from .._typing import AnyArray
-from .._values import holds_numbers
+from .._values import holds_numbers, refuse_times_of_two_meanings
 from ..divergences import (
     MMD,
     Divergence,
@@ -257,6 +257,7 @@ def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
             raise InvalidParameterError(
                 f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
             )
+        refuse_times_of_two_meanings(values, name)
         table[name] = values if numbers else values.astype(str)
     return table
 

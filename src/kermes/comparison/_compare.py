@@ -78,7 +78,8 @@ def compare(
         ``MapPoints(StandardScaler())``. It is fitted to each training set, those of the searches within included, so
         that distances are computed for each fold and for each fold of its search: about three times as many.
     covariates : data frame, optional
-        What else is known of each measure (age, sex, batch), a row for each. Adds three candidates, a linear model
+        What else is known of each measure (age, sex, batch), a row for each: numbers, or labels, which everything else
+        is but dates and durations, which are refused. Adds three candidates, a linear model
         each: 'covariates alone', 'measures alone, linear' (features of the sliced Wasserstein kernel) and 'measures and
         covariates'. The latter predicts for a frame with the column 'measures' and those of the covariates.
 

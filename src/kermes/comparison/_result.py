@@ -119,7 +119,7 @@ class Comparison:
     y : ndarray
     task, scoring : str
     folds : tuple of Fold
-        Outer folds (``train``, ``test``), with the inner splits of each.
+        Outer folds: rows ``train`` and ``test`` of X, and the ``inner`` splits, of positions within ``train``.
     engine : Engine
         It remembers the distances.
     random_state : int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from .._checks import needed
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray
 from ..datasets import read_idx
-from ..exceptions import InvalidFileError
+from ..exceptions import InvalidFileError, KermesWarning
 from ..measures import Measures
 from ._data import IDX, Data
 from ._text import are_names
@@ -114,6 +115,11 @@ def read_folder(folder: Path, as_measures: Callable[[AnyArray], Measures]) -> Da
         image = _grey(path)
         require_memory(2 * len(paths) * image.nbytes, f"{len(paths)} images", "read fewer, or smaller ones")
         grey.append(image)
+        if image.dtype != grey[0].dtype:
+            raise InvalidFileError(
+                f"{str(path)!r} has grey values of type {image.dtype}, {str(paths[0])!r} of type {grey[0].dtype}: white "
+                "is not the same number. Write all images with as many bits."
+            )
         if image.shape != grey[0].shape:
             raise InvalidFileError(
                 f"{str(path)!r} has {image.shape[0]} x {image.shape[1]} pixels, {str(paths[0])!r} has "
@@ -135,5 +141,8 @@ def _grey(path: Path) -> AnyArray:
     require_file(path)
     with decoding(path, "an image"), Image.open(path, formats=FORMATS) as image:
         require_room(path, PIXEL * image.width * image.height)
+        if "A" in image.getbands() and image.getchannel("A").getextrema()[0] < 255:
+            message = f"{path.name} has transparent pixels; their colours count as if they were not."
+            warnings.warn(f"{message} Flatten it onto a background.", KermesWarning, stacklevel=2)
         # Conversion to "L" would clip 16 bits to 255.
         return np.asarray(image if image.mode.startswith(("I", "F")) else image.convert("L"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import as_labels
 from .._typing import AnyArray, FloatArray, IndexArray
-from .._values import as_array, as_values, holds_numbers, is_category, missing_rows
+from .._values import as_array, as_values, holds_numbers, is_category, missing_rows, refuse_times_of_two_meanings
 from ..divergences import Divergence
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures
@@ -45,6 +45,8 @@ def as_columns(values: Any, name: str, n: int | None = None, *, numbers: bool = 
         )
     columns = []
     for key, given in table_of(values, name).items():
+        if numbers and not len(missing_rows(as_array(given, key))):
+            refuse_times_of_two_meanings(given, key)
         if numbers and holds_numbers(given):
             columns.append(as_number(given, key, n))
         else:

@@ -128,7 +128,7 @@ def dispersion(
         less = _LessGroups.of(codes, fixed, own)
         common = np.zeros((1, len(G)), dtype=codes.dtype)
         around = less(G)
-        z = to_centers(around, common)[0]
+        z = to_centers(around, common)[0] * np.sqrt(1.0 - 1.0 / len(G))  # leverages stand for the factor
 
         def distances(rows: IndexArray) -> FloatArray:
             return np.concatenate([to_centers(less(around, row), common)[0] for row in rows])

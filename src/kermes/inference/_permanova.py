@@ -59,7 +59,7 @@ def permanova(
         each unit is replaced by the centroid of its measures, and units are permuted.
     covariates : array of shape (n,), or table, optional
         Numbers (age) or labels (sex) that are fitted before the groups. Columns that are declared categories are
-        labels, also of numbers; numbers of type object are numbers.
+        labels, also of numbers; numbers of type object are numbers; dates, which may be either, are refused.
     sums : 'marginal' or 'sequential'
         Several factors: each beside all others, or each after those before it in the table.
     keep_distribution : bool
