@@ -117,8 +117,8 @@ def read_folder(folder: Path, as_measures: Callable[[AnyArray], Measures]) -> Da
         grey.append(image)
         if image.dtype != grey[0].dtype:
             raise InvalidFileError(
-                f"{str(path)!r} has grey values of type {image.dtype}, {str(paths[0])!r} of type {grey[0].dtype}: white "
-                "is not the same number. Write all images with as many bits."
+                f"{str(path)!r} has grey values of type {image.dtype}, {str(paths[0])!r} of type {grey[0].dtype}: "
+                "white is not the same number. Write all images with as many bits."
             )
         if image.shape != grey[0].shape:
             raise InvalidFileError(
