@@ -161,7 +161,7 @@ def test_dates_beside_measures_are_numbers_or_labels_by_choice(times):
         lambda: inference.trend(D, AGE, "precomputed", covariates=table, **FEW),
         lambda: compare(X, Y, candidates=[Candidate("nothing", learner="dummy")], covariates=table),
     ):
-        with pytest.raises(InvalidParameterError, match="'day' holds d.* may be meant as numbers or as labels"):
+        with pytest.raises(InvalidParameterError, match=r"'day' holds d.* may be meant as numbers or as labels"):
             use()
 
 
