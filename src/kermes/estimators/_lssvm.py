@@ -196,7 +196,8 @@ class LSSVMClassifier(CodedClassifier, _LSSVM):
     exact and in closed form, so that no sample is judged by a machine that saw it (primal: with the feature map of all
     samples). Several classes are coupled by the second method of Wu, Lin and Weng (2004), one-versus-rest sigmoids are
     divided by their sum. The most probable class may differ from ``predict`` where classes are close. A sigmoid does
-    not fall: where leave-one-out outputs are no higher for a class than for the others, it is a constant.
+    not fall: where leave-one-out outputs are no higher for a class than for the others, it is a constant. Samples
+    count in it, and in Platt's targets, by the weights of samples and classes, scaled to a mean of 1 in each problem.
 
     Examples
     --------
