@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifierCV
 from sklearn.model_selection import RepeatedKFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from kermes import Measures, compare, divergences, ground, inference, kernels
+from kermes import MapPoints, Measures, compare, divergences, ground, inference, inspection, kernels
 from kermes.comparison import Candidate
 from kermes.comparison._report import comparison_report
 from kermes.comparison._report._code import expression, source_code
@@ -113,3 +115,18 @@ def test_samples_that_are_never_left_out_do_not_shift_the_numbers_of_others(tmp_
     shown = {int(i) for i in re.findall(r'data-text="(\d+): ', html)}
     assert shown == {*range(4), *range(16, 24)}
     assert "12 samples were never left out" in html
+
+
+def test_where_classes_differ_is_told_in_the_units_of_the_model():
+    """One coordinate is a thousand times as wide as the one that differs; the model divides both."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = Measures.from_samples([rng.normal((2.0 * k, 0.0), (1.0, 1000.0), size=(10, 2)) for k in y])
+    scaler = MapPoints(StandardScaler(with_mean=False))
+    sliced = Candidate("sliced", divergences.SlicedWasserstein(n_slices=20))
+    result = compare(X, y, candidates=[sliced], preprocessing=scaler, cv=3, progress=False)
+    page = comparison_report(result).html()
+    told = re.search(r"1 minus 0: (\d+) of \d+ places leave the 95 % band of chance, p = (\d\.\d+)", page)
+    found = inspection.difference(clone(scaler).fit(X).transform(X), y, n_points=400, random_state=0)
+    assert (int(told[1]), float(told[2])) == (np.count_nonzero(found.significant), pytest.approx(found.p_value))
+    assert int(told[1]) > 100

@@ -14,6 +14,7 @@ import kermes
 from .._atomic import whole
 from .._checks import needed
 from .._dry_run import stop_if_dry
+from .._typing import FloatArray
 from ._naming import Named
 from ._options import assigned, blocks, command, divergence, output, reads, seed
 from ._output import number, print_table, printed_json, say, show
@@ -149,7 +150,8 @@ def explain(
     results = _differences(found, reading, columns, permutations, seed)
     names = found.columns or tuple(f"coordinate {j}" for j in range(found.measures.dim))
     facts = _compared(results, names)
-    if not printed_json({"permutations": results[0].n_permutations, "level": BAND, "groups": facts}):
+    told = {"permutations": results[0].n_permutations, "level": BAND, "adjusted_for": len(facts), "groups": facts}
+    if not printed_json(told):
         several = "" if len(facts) == 1 else f"; p-values are adjusted for {len(facts)} comparisons (Holm)"
         show(f"{found.measures}, {results[0].n_permutations} permutations{several}")
         for fact in facts:
@@ -175,20 +177,15 @@ def _differences(found: Any, reading: Reading, columns: dict[str, Any], permutat
         results = [replace(r, groups=("the rest", name.item())) for r, name in zip(results, groups, strict=True)]
     if scaler is None:
         return results
-    scale = scaler.transformer_.scale_
-    for i, result in enumerate(results):
-        along = {name: getattr(result.coordinates, name) * scale for name in ("scores", "shifts", "bands")}
-        results[i] = replace(result, points=result.points * scale, coordinates=replace(result.coordinates, **along))
-    return results
+    return [result.scaled(scaler.transformer_.scale_) for result in results]
 
 
 def _compared(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return what is printed of each comparison; p-values of several are adjusted for their number."""
-    holm = kermes.inference.holm
     at_points = np.array([result.p_value for result in results])
     along = np.array([result.coordinates.p_values for result in results])
     if len(results) > 1:
-        at_points, along = holm(at_points), holm(along.ravel()).reshape(along.shape)
+        at_points, along = kermes.inference.holm(at_points), _adjusted(along)
     facts = []
     for result, p_value, p_values in zip(results, at_points.tolist(), along.tolist(), strict=True):
         part = result.coordinates
@@ -205,6 +202,18 @@ def _compared(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]
             }
         )
     return facts
+
+
+def _adjusted(along: FloatArray) -> FloatArray:
+    """Return p-values (comparisons, coordinates) adjusted for the number of comparisons by Holm's method.
+
+    Each row holds for all its coordinates together, so that it counts once, by its least.
+    """
+    adjusted, before = np.empty_like(along), 0.0
+    for done, row in enumerate(along.min(axis=1).argsort(kind="stable")):
+        adjusted[row] = np.minimum(np.maximum(along[row] * (len(along) - done), before), 1.0)
+        before = float(adjusted[row].min())
+    return adjusted
 
 
 def _title(fact: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,11 @@ class Difference:
     def significant(self) -> AnyArray:
         """Where the score leaves its band, (m,)."""
         return np.asarray(np.abs(self.scores) > self.bands)
+
+    def scaled(self, factors: FloatArray) -> Difference:
+        """Return the same in other units: points, distances, shifts and bands along coordinates times ``factors``."""
+        along = {name: getattr(self.coordinates, name) * factors for name in ("scores", "shifts", "bands")}
+        return replace(self, points=self.points * factors, coordinates=replace(self.coordinates, **along))
 
     def __repr__(self) -> str:
         return (

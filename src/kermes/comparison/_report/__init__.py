@@ -15,7 +15,7 @@ from html import escape
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -80,6 +80,8 @@ class Report:
         Row numbers of the samples in the data, if these are not all of them.
     left_out : pair of ndarrays, optional
         Truth and prediction of each time that a sample was left out, if that was more than once.
+    scaler : MapPoints, optional
+        The fitted step that divided the coordinates before distances were computed.
 
     Notes
     -----
@@ -105,6 +107,7 @@ class Report:
     columns: Sequence[str] = ()
     numbers: IndexArray | None = None
     left_out: tuple[AnyArray, AnyArray] | None = None
+    scaler: Any = None
 
     def html(self) -> str:
         """Return the page."""
@@ -150,7 +153,7 @@ class Report:
             return {}
         shown, X, y, D, _ = self._shown()
         groups = None if self.groups is None else self.groups[shown]
-        where = partial(sections.where_they_differ, columns=self.columns)
+        where = partial(sections.where_they_differ, columns=self.columns, scaler=self.scaler)
         found = {
             "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
             "Where they differ": sections.attempt(where, X, y, self.predicted[shown], D, groups),
@@ -287,7 +290,16 @@ def comparison_report(found: Comparison, command: str = "", columns: Sequence[st
         columns=columns,
         numbers=rows,
         left_out=None if len(rows) == len(left_out.rows) else (left_out.truth, left_out.predicted),
+        scaler=_scaler_of(model),
     )
+
+
+def _scaler_of(model: Any) -> Any:
+    """Return the first step of a model if all that it does is to divide coordinates; None otherwise."""
+    step = getattr(model, "preprocessing_", None)
+    inner = getattr(step, "transformer_", None)
+    divides = getattr(inner, "scale_", None) is not None and not getattr(inner, "with_mean", True)
+    return step if divides else None
 
 
 def _one_each(left_out: OutOfFold, task: str) -> tuple[IndexArray, AnyArray]:

@@ -205,17 +205,28 @@ def do_they_differ(D: FloatArray, y: AnyArray, groups: AnyArray | None, divergen
 
 
 def where_they_differ(
-    X: Measures, y: AnyArray, predicted: AnyArray, D: FloatArray, groups: AnyArray | None, columns: Sequence[str] = ()
+    X: Measures,
+    y: AnyArray,
+    predicted: AnyArray,
+    D: FloatArray,
+    groups: AnyArray | None,
+    columns: Sequence[str] = (),
+    scaler: Any = None,
 ) -> str | None:
-    """Return the chart of the difference of two classes: of the two that are most often confused, if there are more."""
+    """Return the chart of the difference of two classes: of the two that are most often confused, if there are more.
+
+    Points are in units of the fitted ``scaler``, and drawn in their own.
+    """
     if groups is not None and _nested(y, groups):  # no unit of permutation that pixels or points could have
         return None
     pair = _confused(y, predicted, D)
     rows = np.isin(y, pair)
+    shown, scales = (X[rows], None) if scaler is None else (scaler.transform(X[rows]), scaler.transformer_.scale_)
     found = difference(
-        X[rows], y[rows], n_points=400, n_permutations=PERMUTATIONS, random_state=0,
+        shown, y[rows], n_points=400, n_permutations=PERMUTATIONS, random_state=0,
         blocks=None if groups is None else groups[rows],
     )  # fmt: skip
+    found = found if scales is None else found.scaled(scales)
     first, second = (escape(str(name)) for name in found.groups)
     two = len(np.unique(y)) == 2
     which = "" if two else " (of all pairs of classes the hardest to tell apart)"
