@@ -95,7 +95,7 @@ def distances(
 def gram(reading: Reading, kernel: Named, repair: str | None, output: Path) -> None:
     """Compute the Gram matrix of a kernel; is it definite?
 
-    Without a length scale in the name of the kernel, the median distance is taken.
+    Without a length scale in the name of the kernel, the median of the positive distances is taken.
     """
     found = reading.scaled()
     chosen = with_length_scale(kernel, found.measures)
