@@ -5,7 +5,7 @@ import pytest
 
 from kermes import Measures
 from kermes.core.transport.quantiles import cell_means
-from kermes.divergences._wasserstein import Line
+from kermes.divergences._wasserstein_routes import Line
 
 
 def by_levels(values, weights, levels, steps):

@@ -10,7 +10,7 @@ from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.core import vectors
 from kermes.divergences import _embeddings as embeddings
 from kermes.divergences import _euclidean as euclidean_module
-from kermes.divergences import _wasserstein as wasserstein_routes
+from kermes.divergences import _wasserstein_routes as wasserstein_routes
 from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 from kermes.ground import as_cost
 

@@ -3,9 +3,9 @@
 Each is a frozen dataclass: parameters, formula, claims (metric? negative definite? by which theorem?), and the route
 for the collections at hand, with ``prepare`` once per measure and ``tile`` per block of pairs. ``_base`` says what the
 engine expects; ``_jensen``, ``_family``, ``_support``, ``_histograms``, ``_quantiles``, ``_features``, ``_thin``,
-``_embeddings``, ``_sinkhorn_routes`` and ``_plans`` are what families stand on, ``_catalogue`` is the table of all
-claims. Imports ``measures``, ``ground`` and, when they are first called (``_cores``), the cores. Start reading at
-``_base``, then ``_euclidean``.
+``_embeddings``, ``_sinkhorn_routes``, ``_wasserstein_routes`` and ``_plans`` are what families stand on, ``_catalogue``
+is the table of all claims. Imports ``measures``, ``ground`` and, when they are first called (``_cores``), the cores.
+Start reading at ``_base``, then ``_euclidean``.
 """
 
 from __future__ import annotations
