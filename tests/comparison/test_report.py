@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifierCV
 from sklearn.model_selection import RepeatedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from kermes import MapPoints, Measures, compare, divergences, ground, inference, inspection, kernels
 from kermes.comparison import Candidate
@@ -117,12 +117,13 @@ def test_samples_that_are_never_left_out_do_not_shift_the_numbers_of_others(tmp_
     assert "12 samples were never left out" in html
 
 
-def test_where_classes_differ_is_told_in_the_units_of_the_model():
+@pytest.mark.parametrize("step", [StandardScaler(with_mean=False), StandardScaler(), MinMaxScaler()])
+def test_where_classes_differ_is_told_in_the_units_of_the_model(step):
     """One coordinate is a thousand times as wide as the one that differs; the model divides both."""
     rng = np.random.default_rng(0)
     y = np.arange(30) % 2
     X = Measures.from_samples([rng.normal((2.0 * k, 0.0), (1.0, 1000.0), size=(10, 2)) for k in y])
-    scaler = MapPoints(StandardScaler(with_mean=False))
+    scaler = MapPoints(step)
     sliced = Candidate("sliced", divergences.SlicedWasserstein(n_slices=20))
     result = compare(X, y, candidates=[sliced], preprocessing=scaler, cv=3, progress=False)
     page = comparison_report(result).html()

@@ -80,8 +80,8 @@ class Report:
         Row numbers of the samples in the data, if these are not all of them.
     left_out : pair of ndarrays, optional
         Truth and prediction of each time that a sample was left out, if that was more than once.
-    scaler : MapPoints, optional
-        The fitted step that divided the coordinates before distances were computed.
+    units : ndarray of shape (d,), optional
+        By which coordinates were divided before distances were computed.
 
     Notes
     -----
@@ -107,7 +107,7 @@ class Report:
     columns: Sequence[str] = ()
     numbers: IndexArray | None = None
     left_out: tuple[AnyArray, AnyArray] | None = None
-    scaler: Any = None
+    units: FloatArray | None = None
 
     def html(self) -> str:
         """Return the page."""
@@ -153,7 +153,7 @@ class Report:
             return {}
         shown, X, y, D, _ = self._shown()
         groups = None if self.groups is None else self.groups[shown]
-        where = partial(sections.where_they_differ, columns=self.columns, scaler=self.scaler)
+        where = partial(sections.where_they_differ, columns=self.columns, units=self.units)
         found = {
             "Do the classes differ?": sections.attempt(sections.do_they_differ, D, y, groups, self.divergence),
             "Where they differ": sections.attempt(where, X, y, self.predicted[shown], D, groups),
@@ -290,16 +290,19 @@ def comparison_report(found: Comparison, command: str = "", columns: Sequence[st
         columns=columns,
         numbers=rows,
         left_out=None if len(rows) == len(left_out.rows) else (left_out.truth, left_out.predicted),
-        scaler=_scaler_of(model),
+        units=_units_of(model),
     )
 
 
-def _scaler_of(model: Any) -> Any:
-    """Return the first step of a model if all that it does is to divide coordinates; None otherwise."""
-    step = getattr(model, "preprocessing_", None)
-    inner = getattr(step, "transformer_", None)
-    divides = getattr(inner, "scale_", None) is not None and not getattr(inner, "with_mean", True)
-    return step if divides else None
+def _units_of(model: Any) -> FloatArray | None:
+    """Return the units in which a model takes coordinates, if scaling them is its first step; None otherwise."""
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    scaler = getattr(getattr(model, "preprocessing_", None), "transformer_", None)
+    if not isinstance(scaler, (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)):
+        return None
+    zero = np.zeros((1, scaler.n_features_in_))
+    return np.ravel(scaler.inverse_transform(zero + 1.0) - scaler.inverse_transform(zero))
 
 
 def _one_each(left_out: OutOfFold, task: str) -> tuple[IndexArray, AnyArray]:

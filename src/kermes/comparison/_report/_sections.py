@@ -211,22 +211,22 @@ def where_they_differ(
     D: FloatArray,
     groups: AnyArray | None,
     columns: Sequence[str] = (),
-    scaler: Any = None,
+    units: FloatArray | None = None,
 ) -> str | None:
     """Return the chart of the difference of two classes: of the two that are most often confused, if there are more.
 
-    Points are in units of the fitted ``scaler``, and drawn in their own.
+    Points are compared in ``units`` of each coordinate, and drawn as they are.
     """
     if groups is not None and _nested(y, groups):  # no unit of permutation that pixels or points could have
         return None
     pair = _confused(y, predicted, D)
     rows = np.isin(y, pair)
-    shown, scales = (X[rows], None) if scaler is None else (scaler.transform(X[rows]), scaler.transformer_.scale_)
+    compared = X[rows] if units is None else X[rows].map_points(lambda points: points / units)
     found = difference(
-        shown, y[rows], n_points=400, n_permutations=PERMUTATIONS, random_state=0,
+        compared, y[rows], n_points=400, n_permutations=PERMUTATIONS, random_state=0,
         blocks=None if groups is None else groups[rows],
     )  # fmt: skip
-    found = found if scales is None else found.scaled(scales)
+    found = found if units is None else found.scaled(units)
     first, second = (escape(str(name)) for name in found.groups)
     two = len(np.unique(y)) == 2
     which = "" if two else " (of all pairs of classes the hardest to tell apart)"

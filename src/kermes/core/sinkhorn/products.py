@@ -96,7 +96,7 @@ def _write_relax(w: Writer) -> Any:
         above = w.call("fmuladd", p, x, builder.fmul(q, t))
         below = w.call("fmuladd", q, x, builder.fmul(p, t))
         if isinstance(w.number, ir.DoubleType):
-            quotient = w.call("arithmetic.fence", builder.fdiv(x, scale))  # not to be divided after all
+            quotient = w.call("arithmetic.fence", builder.fdiv(x, scale))  # or LLVM would join both
             found = builder.fmul(quotient, builder.fdiv(above, below))
         else:
             found = builder.fdiv(builder.fmul(x, above), builder.fmul(scale, below))
