@@ -164,6 +164,14 @@ def test_one_feature_map_for_each_length_scale(monkeypatch):
     assert len(made) == 3 * len(SCALES) + len(np.unique(model.length_scale_))
 
 
+def test_one_fold_is_not_all_samples():
+    X, labels = data(30)
+    fold = [(np.arange(20), np.arange(20, 30))]
+    model = LSSVMClassifierCV(euclidean(), SCALES[1:2], GAMMAS[:1], solver="primal", cv=fold).fit(X, labels)
+    same = LSSVMClassifier(euclidean(SCALES[1]), gamma=GAMMAS[0], solver="primal").fit(X, labels)
+    np.testing.assert_allclose(model.binary_decisions(X), same.binary_decisions(X), atol=1e-8)
+
+
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_pickles(solver):
     X, labels = data()

@@ -118,7 +118,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             collection for X and X_val, so that distances are remembered.
         """
         samples, labels = self._start(X, y)
-        kept = self._choose(self._splits(samples, labels, X_val, y_val))
+        kept = self._choose(samples, self._splits(samples, labels, X_val, y_val))
         self._refit(samples, self.codes_[labels], kept)
         return self
 
@@ -194,10 +194,10 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
             )
         return np.asarray(np.searchsorted(self.classes_, y_val))
 
-    def _choose(self, splits: list[_Split]) -> dict[float, _Map]:
+    def _choose(self, X: Measures, splits: list[_Split]) -> dict[float, _Map]:
         """Fill ``errors_`` and ``losses_``, and choose the best of the grid for each problem.
 
-        Returns the maps of the chosen length scales where the only split trains on all samples: a feature map is an
+        Returns the maps of the chosen length scales where the split trains on all of X: a feature map is an
         eigendecomposition. Those of scales that no problem prefers any more are dropped on the way.
         """
         shape = (self.codes_.shape[1], len(self.length_scales_), len(self.gammas_))
@@ -210,7 +210,7 @@ class LSSVMClassifierCV(CodedClassifier, KernelEstimator):
                 for p, (misses, loss) in enumerate(self._validate(view, *split)):
                     wrong[p, k] += misses
                     squares[p, k] += loss
-                if len(splits) == 1:
+                if split[0] is X:  # the only split, then
                     best, _ = _best_of(wrong[:, : k + 1], squares[:, : k + 1])
                     chosen = {float(s) for s in self.length_scales_[best]}
                     kept = {s: v for s, v in (kept | {float(scale): view}).items() if s in chosen}
