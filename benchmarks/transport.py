@@ -252,6 +252,26 @@ def memory() -> Row:
     )
 
 
+def sinkhorn_correction() -> Row:
+    """What the marginal error leaves of the transport value: its median, 95 % point and largest, of 1600 pairs."""
+    X, Y = digits()[:40], digits()[40:80]
+
+    def values(tol: float) -> np.ndarray:
+        return pairwise(X, Y, divergence=divergences.Sinkhorn(0.4, cost="euclidean", tol=tol), engine=FRESH)
+
+    exact = values(1e-9)
+    errors = {tol: np.abs(values(tol) / exact - 1.0) for tol in (1e-3, 1e-5)}
+    shown = [
+        "tol {:g}: {:.1e}, {:.1e}, {:.1e}".format(tol, *np.quantile(gaps, [0.5, 0.95, 1.0]))
+        for tol, gaps in errors.items()
+    ]
+    largest = float(errors[1e-3].max())
+    return Row(
+        "relative error of the transport value, MNIST, eps 0.4 (median, 95 %, largest)", "tol 1e-9", shown[0], shown[1],
+        f"{largest:.1e}", "<= 5e-4", "", largest <= 5e-4,
+    )  # fmt: skip
+
+
 COMPILE = """
 import sys, time
 import numpy as np
@@ -293,4 +313,4 @@ def compile_time() -> Row:
 
 
 ENTROPIC = (sinkhorn_euclidean, sinkhorn_grid, sinkhorn_grid_sharp, sinkhorn_clouds_200, sinkhorn_clouds_1000)
-ROWS = {f.__name__: f for f in (*ENTROPIC, sliced, exact, exact_events, memory, compile_time)}
+ROWS = {f.__name__: f for f in (*ENTROPIC, sinkhorn_correction, sliced, exact, exact_events, memory, compile_time)}

@@ -72,17 +72,18 @@ class Sinkhorn(Divergence):
     in double precision, then in the log domain, so that any epsilon works; costs beyond 1e300 are refused.
 
     *Accuracy*: the value is corrected for the marginal error left by the dual potentials. What remains is quadratic in
-    ``tol`` for the regularised and debiased values, and linear, epsilon times the change of the entropy, for the
-    transport value: 0.03 % of the converged one at most at ``tol=1e-3`` on MNIST, a hundredth of that at 1e-5. One
-    marginal is exact and the other is not, so the distances from x to y and from y to x differ by as much, and less
-    than ``tol`` in tests. The debiased value has about the relative error ``tol`` too:
-    where it is below some ``10 * tol * epsilon`` the pair is solved more closely, down to an absolute error of about
-    1e-14 epsilon (epsilon at most a million times the largest cost), and of at most 1e-3 tol epsilon where groups of
-    atoms hardly exchange mass. Where groups are so far apart, in units of epsilon, that they exchange none, a
-    difference of their masses below ``tol`` goes unseen: the transport and regularised values are off by up to ``tol``
-    times the distance of the groups, the largest cost at most. Debiased pairs of that kind are solved until what is
-    left is at most ``5 * tol`` of their value, or reported. ``Wasserstein`` is exact. Rounding adds about 1e-16
-    of the largest cost between the two measures, and of epsilon if the value contains the entropy.
+    ``tol`` for the regularised and debiased values, and linear, epsilon times the change of the relative entropy, for
+    the transport value: 0.0014 % of the converged one in the median and 0.02 to 0.04 % at most at ``tol=1e-3`` among
+    some thousand pairs of MNIST digits, a hundredth of the median and a thirtieth of the most at 1e-5. One marginal is
+    exact and the other is not, so the distances from x to y and from y to x differ by as much, and less than ``tol`` in
+    tests. The debiased value has about the relative error ``tol`` too: where it is below some ``10 * tol * epsilon``
+    the pair is solved more closely, down to an absolute error of about 1e-14 epsilon (epsilon at most a million times
+    the largest cost), and of at most 1e-3 tol epsilon where groups of atoms hardly exchange mass. Where groups are so
+    far apart, in units of epsilon, that they exchange none, a difference of their masses below ``tol`` goes unseen: the
+    transport and regularised values are off by up to ``tol`` times the distance of the groups, the largest cost at
+    most. Debiased pairs of that kind are solved until what is left is at most ``5 * tol`` of their value, or reported.
+    ``Wasserstein`` is exact. Rounding adds about 1e-16 of the largest cost between the two measures, and of epsilon if
+    the value contains the entropy.
 
     Examples
     --------

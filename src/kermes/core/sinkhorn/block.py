@@ -193,9 +193,10 @@ def dual_value(side, eps):
 
 @strict_core
 def corrected_cost(block, eps):
-    """<P, C> + <g, b - P^T 1>: first-order estimate of the cost at convergence (rows of P exact, t = K^T u).
+    """<P, C> + <g, b - P^T 1> (rows of P exact, t = K^T u): corrected by the derivative of the regularised value.
 
-    The gaps sum to 0 but for rounding; taking the mean of g out keeps eps times that rounding out of the value.
+    What is left of the marginal error is linear in it, epsilon times the change of KL(P | a b^T). The gaps sum to 0 but
+    for rounding; taking the mean of g out keeps eps times that rounding out of the value.
     """
     u, s = block.rows.scaling, block.rows.sums
     b, v, t, m = block.columns

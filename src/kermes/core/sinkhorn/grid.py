@@ -206,7 +206,7 @@ def lane_dual(half, lane, eps, wanted):
 
 @strict_core
 def lane_cost(a, b, lane, eps):
-    """Sum u s + sum g (b - v t) of one lane: s = (K C) v gives <P, C>, the rest is the first-order correction."""
+    """Sum u s + sum g (b - v t) of one lane: s = (K C) v gives <P, C>; see `block.corrected_cost`."""
     total, mean, gaps = 0.0, 0.0, 0.0
     for i in range(a.outer):
         for j in range(lane, a.inner * LANES, LANES):

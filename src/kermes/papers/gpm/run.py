@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from ... import Engine, Measures, divergences, kernels
 from .._paper import Numbers, Paper, PrintedTable, Result, Run, by_name, flat, off
-from . import authors, exponents, figures
-from .corrected import scores_of_run, theorem4_gap
+from . import authors, exponents, figures, tables
+from .corrected import scores_of_run
 from .data import LINE, NAMES, read_reference, seven_points, simplex_problem
+from .series import RUNS, ahead, many, of_corrected, of_errors, of_failures, of_variants, on_bird
 
 #: How the WSE matrix of Figures 6 and 7 may be filled; rows are sorted for the second.
 FILLINGS = ("mirrored", "mirrored, sorted", "symmetrised")
@@ -53,7 +53,7 @@ def figure10(run: Run) -> Result:
 def figure11(run: Run) -> Result:
     """Return failures on the triangle: with the authors' cost matrix of two rows, and with one of three."""
     samples = run.settings["samples"]
-    runs = _many(run, "bird", authors.bird_with_costs, run.sizes["bird"], samples=samples)
+    (runs,) = (many(run, series) for series in on_bird(run))
     found = {
         "samples": samples,
         "runs": len(runs),
@@ -68,8 +68,8 @@ def figure12(run: Run) -> Result:
     """Return the errors of the procedure of the authors: mean, standard deviation and median by kernel and problem."""
     count, samples = run.sizes["rmse"]["runs"], run.sizes["rmse"]["samples"]
     errors = {}
-    for problem in LINE:
-        runs = _many(run, f"rmse-{problem}", authors.rmse_of_run, count, problem=problem, sizes=samples)
+    for problem, series in zip(LINE, of_errors(run), strict=True):
+        runs = many(run, series)
         errors[problem] = {
             kernel: _moments(np.array([one[kernel] for one in runs], dtype=float)) for kernel in ("SE", "WSE")
         }
@@ -79,51 +79,26 @@ def figure12(run: Run) -> Result:
 
 def ablation(run: Run) -> Result:
     """Return failures of the same optimiser with the kernel matrix filled in four ways."""
-    samples, count = run.settings["ablation"], run.sizes["ablation"]
-    failed: dict[str, dict[str, list[float]]] = {"problem02": {}, "xiong": {}}
-    for problem, of_variants in failed.items():
-        for variant in authors.VARIANTS:
-            name, about = f"ablation-{problem}-{variant.replace(', ', '-')}", {"problem": problem, "variant": variant}
-            of_variants[variant] = _percent(
-                _many(run, name, authors.failures_of_variant, count, **about, samples=samples)
-            )
-    found = {"samples": samples, "runs": count, "failed": failed}
+    failed: dict[str, dict[str, list[float]]] = {}
+    for series in of_variants(run):
+        of_problem = failed.setdefault(series.arguments["problem"], {})
+        of_problem[series.arguments["variant"]] = _percent(many(run, series))
+    found = {"samples": run.settings["ablation"], "runs": run.sizes["ablation"], "failed": failed}
     return found, partial(figures.variants, found)
 
 
 def corrected(run: Run) -> Result:
     """Return errors, densities and coverage of the corrected procedure, and how far Theorem 4 is from SE."""
-    samples, count = run.sizes["corrected"]["samples"], run.sizes["corrected"]["runs"]
-    others = run.sizes["theorem4"]
     scores: dict[str, Any] = {}
     gaps: dict[str, list[float]] = {}
-    for problem in NAMES:
-        runs = _many(run, f"corrected-{problem}", scores_of_run, count, problem=problem, sizes=samples)
-        scores[problem] = _summary({name: np.array([one[name] for one in runs]) for name in runs[0]})
-        runs = _many(run, f"theorem4-{problem}", theorem4_gap, others, problem=problem, n=samples[-1])
-        gaps[problem] = np.max(runs, axis=0).tolist()
-    found = {"samples": samples, "runs": count, "scores": scores, "theorem4": gaps, "theorem4 runs": others}
+    for series in of_corrected(run):
+        runs, problem = many(run, series), series.arguments["problem"]
+        if series.function is scores_of_run:
+            scores[problem] = _summary({name: np.array([one[name] for one in runs]) for name in runs[0]})
+        else:
+            gaps[problem] = np.max(runs, axis=0).tolist()
+    found = {**run.sizes["corrected"], "scores": scores, "theorem4": gaps, "theorem4 runs": run.sizes["theorem4"]}
     return found, partial(figures.comparison, found)
-
-
-def _many(run: Run, name: str, function: Callable[..., Any], count: int, **arguments: Any) -> list[Any]:
-    """Return ``function(run=..., **arguments)`` of the runs 1 to ``count``; each block of them is a file.
-
-    The settings have the number of ``workers`` and the runs in a ``block``.
-    """
-    block, found = run.settings["block"], []
-    with Parallel(n_jobs=run.settings["workers"]) as workers:
-        for first in range(1, count + 1, block):
-            runs = range(first, min(first + block, count + 1))
-
-            def compute(runs: range = runs) -> list[Any]:
-                started = time.perf_counter()
-                results = list(workers(delayed(function)(run=number, **arguments) for number in runs))
-                run.say(f"{name}: runs {runs[0]} to {runs[-1]} of {count}, {time.perf_counter() - started:.0f} s")
-                return results
-
-            found += run.keep(f"{name}-{first}", {"runs": [*runs], **arguments}, compute)
-    return found
 
 
 def _surfaces(settings: Numbers, nugget: float) -> Result:
@@ -148,13 +123,10 @@ def _likelihoods(settings: Numbers, nugget: float) -> tuple[Any, Any, Any, dict[
 
 
 def _failures(run: Run, centred: bool = False) -> dict[str, Any]:
-    what = "centred" if centred else "failures"
-    samples, count = run.settings["centred" if centred else "samples"], run.sizes[what]
+    samples, count = run.settings["centred" if centred else "samples"], run.sizes["centred" if centred else "failures"]
     failed = {}
-    for problem in LINE:
-        first = _many(
-            run, f"{what}-{problem}", authors.first_failure, count, problem=problem, last=samples[-1], centred=centred
-        )
+    for problem, series in zip(LINE, of_failures(run, centred), strict=True):
+        first = many(run, series)
         failed[problem] = _percent([[stop is not None and n >= stop for n in samples] for stop in first])
     known = read_reference("failed_percent", samples)
     published, of_se = ({problem: both[name] for problem, both in known.items()} for name in ("WSE", "SE"))
@@ -223,44 +195,13 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 class _GaussianProcesses(Paper):
+    def ahead(self, run: Run, chosen: set[str]) -> list[str]:
+        """Say which runs are there, and how long the others take."""
+        return [ahead(run, name, runs(run)) for name, runs in RUNS.items() if name in chosen]
+
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return failures, errors and the corrected comparison, with the published numbers."""
-        shown = self.settings["shown"]
-        surfaces: dict[str, Numbers] = {name: summary[name] for name in ("figure6", "figure7") if name in summary}
-        made = [_undefined(surfaces)] if surfaces else []
-        if "figure8" in summary:
-            made.append(_processes(summary["figure8"]))
-        if "figure9" in summary:
-            made.append(_failure_table(summary["figure9"]))
-        if "figure10" in summary:
-            found = summary["figure10"]["centred"]
-            failed = [(NAMES[problem], found["failed"][problem]) for problem in LINE]
-            made.append(_by_samples("Figure 10: failed fits with centred targets, %", ["samples"], failed, found))
-        if "figure11" in summary:
-            found = summary["figure11"]
-            failed = [(name, found[name]) for name in ("cost of two rows", "cost of three rows")]
-            made.append(_by_samples("Figure 11: failed fits on Bird, %", ["samples"], failed, found))
-        if "figure12" in summary:
-            made.append(_errors(summary["figure12"], shown))
-        if "ablation" in summary:
-            found = summary["ablation"]
-            rows = [
-                (NAMES[p], name, values) for p, curves in found["failed"].items() for name, values in curves.items()
-            ]
-            made.append(
-                _by_samples("Kernel matrix filled in four ways: failed fits, %", ["problem", "matrix"], rows, found)
-            )
-        if "corrected" in summary:
-            made += _corrected(summary["corrected"], shown)
-        if "cost" in summary:
-            seconds = summary["cost"]["seconds"].items()
-            cells = [
-                [*name.split(", "), *(f"{found[key]:.3f}" for key in ("distances", "step"))] for name, found in seconds
-            ]
-            made.append(
-                PrintedTable("Processor seconds of a process", ["N", "m", "distances, once", "each step"], cells)
-            )
-        return made
+        return tables.printed(summary, self.settings["shown"])
 
     def deviations(self, size: str, summary: dict[str, Numbers]) -> list[str]:
         """Return in words what is off: failures by more than three standard errors, shares, errors of the quick size.
@@ -300,78 +241,6 @@ def _beyond(found: Numbers, problem: str, wanted: list[float], factor: float) ->
         for n, value, known, limit in zip(found["samples"], found["failed"][problem], wanted, limits, strict=True)
         if abs(value - known) > limit
     ]
-
-
-def _by_samples(
-    title: str,
-    names: list[str],
-    rows: Iterable[tuple[Any, ...]],
-    found: Numbers,
-    shown: list[int] | None = None,
-    form: Callable[[float], str] = lambda value: f"{value:.1f}" if 0 < value < 100 else f"{value:.0f}",
-) -> PrintedTable:
-    """Return rows of some names and a list of values, one for each number of samples, or each of those ``shown``."""
-    columns = [i for i, n in enumerate(found["samples"]) if shown is None or n in shown]
-    cells = [[*first, *(form(values[i]) for i in columns)] for *first, values in rows]
-    return PrintedTable(f"{title}, {found['runs']} runs", [*names, *(str(found["samples"][i]) for i in columns)], cells)
-
-
-def _undefined(surfaces: dict[str, Numbers]) -> PrintedTable:
-    names = next(iter(surfaces.values()))["undefined"]
-    rows = [[kernel, *(f"{found['undefined'][kernel]:.1f}" for found in surfaces.values())] for kernel in names]
-    header = ["kernel matrix", *(f"{name}, nugget {found['nugget']:g}" for name, found in surfaces.items())]
-    return PrintedTable("Undefined likelihoods, % of the length scales", header, rows)
-
-
-def _processes(found: Numbers) -> PrintedTable:
-    forms = {"log likelihood": ".1f", "least eigenvalue": ".2g"}
-    rows = [
-        [name, *(f"{s:.2f}" for s in model["scales"]), *(f"{model[key]:{form}}" for key, form in forms.items())]
-        for name, model in found.items()
-    ]
-    header = ["kernel", "scale 1", "scale 2", "log-likelihood", "least eigenvalue"]
-    return PrintedTable("Figure 8: highest likelihoods", header, rows)
-
-
-def _failure_table(found: Numbers) -> PrintedTable:
-    rows = []
-    for problem in LINE:
-        rows.append((NAMES[problem], found["failed"][problem]))
-        if problem in found["published"]:
-            rows.append(("  published", found["published"][problem]))
-    return _by_samples("Figure 9: failed fits, %", ["samples"], rows, found)
-
-
-def _errors(found: Numbers, shown: list[int]) -> PrintedTable:
-    rows = []
-    for problem, by_kernel in found["errors"].items():
-        for kernel, moments in by_kernel.items():
-            rows.append((NAMES[problem], kernel, moments["mean"]))
-            if problem in found["published"]:
-                rows.append(("", "  published", found["published"][problem][kernel]))
-    title, names = "Figure 12: mean RMSE of the authors' procedure", ["problem", "kernel"]
-    return _by_samples(title, names, rows, found, shown, lambda value: "" if value is None else f"{value:.3g}")
-
-
-def _corrected(found: Numbers, shown: list[int]) -> list[PrintedTable]:
-    made = []
-    for key, title, form in (
-        ("rmse", "mean RMSE", "{:.3g}"),
-        ("median rmse", "median RMSE", "{:.3g}"),
-        ("t", "paired t of the RMSE against SE, negative: better", "{:.1f}"),
-        ("median nlpd", "median negative log predictive density", "{:.2f}"),
-        ("coverage", "coverage of 95 % intervals, %", "{:.0f}"),
-    ):
-        rows = [
-            (NAMES[problem], name, scores[key])
-            for problem, methods in found["scores"].items()
-            for name, scores in methods.items()
-            if not (key == "t" and name == "SE")
-        ]
-        made.append(_by_samples(f"Corrected: {title}", ["problem", "method"], rows, found, shown, form.format))
-    gaps = [[NAMES[problem], *(f"{gap:.1e}" for gap in both)] for problem, both in found["theorem4"].items()]
-    title = f"Theorem 4 against SE: largest differences, {found['theorem4 runs']} runs"
-    return [*made, PrintedTable(title, ["problem", "kernel", "mean / standard deviation of y"], gaps)]
 
 
 #: The figures, the causes of the failures, and the comparison with correct matrices.
