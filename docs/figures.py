@@ -11,8 +11,8 @@ from tables import HERE, RESULTS
 
 from kermes import ground
 from kermes.papers._paper import save_figure
-from kermes.papers.gpm.figures import errors
-from kermes.papers.wek.figures import matrices
+from kermes.papers.gpm.figures import errors, failures, stationarity
+from kermes.papers.wek.figures import error_curves, matrices
 
 FIGURES = HERE / "papers" / "figures"
 COLOURS = ("#3b7dd8", "#d8743b", "#3ba55d", "#a03bd8")
@@ -75,15 +75,14 @@ def _wek_matrices(name):
 
 def wek_figure3():
     """Draw errors against training images, at the sizes of the paper."""
-    found = json.loads((RESULTS / "wek-full" / "summary.json").read_text())["mnist"]
-    sizes = {**found["smaller"], str(found["train"]): found["mean"]}
-    figure, (axis,) = _panels(1, 4.2, 2.8)
-    methods = ["W indefinite", "W core", "RBF", "W kNN"]
-    rows = [(name, [means[name] for means in sizes.values()]) for name in methods]
-    _curves(axis, [int(size) for size in sizes], rows, "o-")
-    axis.set(xlabel="training images", ylabel="test error, %", ylim=(0, None))
-    axis.legend(fontsize=8, frameon=False)
-    return figure
+    repetitions = sorted((RESULTS / "wek-full").glob("mnist-*.json"))
+    return error_curves(
+        [
+            entry
+            for path in repetitions
+            for entry in json.loads(path.read_text())["result"]
+        ]
+    )
 
 
 def skm_figure1():
@@ -139,38 +138,21 @@ def skm_figure7():
     return figure
 
 
-def _problems(rows):
-    """Return the rows of each problem: ours, then the published ones, which follow them."""
-    return [
-        (f"problem {cells[0]}" if cells[0].isdigit() else cells[0], values)
-        for cells, values in rows
-        if "published" not in cells[0]
-    ]
+def _gpm():
+    return json.loads((RESULTS / "gpm-full" / "summary.json").read_text())
 
 
 def gpm_figure9():
     """Draw failed fits against samples, ours and the published ones."""
-    x, rows = printed("gpm", "figure9")
-    published = [("", values) for cells, values in rows if "published" in cells[0]]
-    figure, (axis,) = _panels(1, 4.2, 2.8)
-    _curves(axis, x, _problems(rows), "-")
-    _curves(axis, x, published, "o")
-    axis.set(xlabel="samples", ylabel="failed fits, %")
-    axis.legend(fontsize=7, frameon=False)
-    return figure
+    found = _gpm()
+    return failures(found["figure9"], found["figure12"])
 
 
 def gpm_figure10():
-    """Draw failed fits against samples with centred targets."""
-    x, rows = printed("gpm", "figure10")
-    figure, (axis,) = _panels(1, 4.2, 2.8)
-    _curves(axis, x, _problems(rows), "o-")
-    axis.set(xlabel="samples", ylabel="failed fits, centred targets, %")
-    axis.legend(fontsize=7, frameon=False)
-    return figure
+    """Draw failed fits against samples, with targets as they are and with centred ones."""
+    return stationarity(_gpm()["figure10"])
 
 
 def gpm_figure12():
     """Draw mean errors against samples: ours and the published ones."""
-    found = json.loads((RESULTS / "gpm-full" / "summary.json").read_text())
-    return errors(found["figure12"])
+    return errors(_gpm()["figure12"])

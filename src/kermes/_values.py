@@ -49,6 +49,14 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def column_names(given: Any) -> list[str] | None:
+    """Return the names of the columns of a frame of pandas, polars or Arrow; None if it has numbers, or is no frame."""
+    names = getattr(given, "column_names", getattr(given, "columns", None))
+    if names is None or callable(names) or not hasattr(given, "shape"):
+        return None
+    return list(names) if all(isinstance(name, str) for name in names) else None
+
+
 def missing_rows(values: AnyArray) -> IndexArray:
     """Return the rows of a column, or of a table of columns, in which a value is missing."""
     values = np.atleast_1d(values)

@@ -203,6 +203,18 @@ def test_a_model_refuses_data_of_another_kind(run, folder):
     assert len(run("predict", "t.kermes", "new.npz").out.splitlines()) == 5
 
 
+def test_saved_measures_are_taken_as_they_are_and_that_is_said(run, folder):
+    run("fit", "cells.csv", *SICK, *FIXED, "--arcsinh", "5", "-o", "t.kermes")
+    run("convert", "new.csv", *TABLE, "-o", "raw.npz")
+    run("convert", "new.csv", *TABLE, "--arcsinh", "5", "-o", "new.npz")
+    warned = run("predict", "t.kermes", "new.npz")
+    assert "read with --arcsinh 5.0, and new.npz is taken as it is: it must have been converted so" in warned.err
+    assert warned.out.splitlines()[1:] == run("predict", "t.kermes", "new.csv").out.splitlines()[1:]
+    assert "Warning" not in run("predict", "t.kermes", "new.csv").err
+    said = run("convert", "new.csv", *TABLE, "--standardize", "-o", "scaled.npz").err
+    assert "Models standardise new data themselves" in said
+
+
 def test_fit_and_compare_tell_what_is_odd_in_the_columns(run, folder):
     rng = np.random.default_rng(0)
     rows = [(i, i % 2, *rng.normal(size=2)) for i in range(12) for _ in range(3)]

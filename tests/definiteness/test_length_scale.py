@@ -39,6 +39,14 @@ def test_semidefinite_below_and_indefinite_just_above(seed):
     assert definiteness.spectrum(np.exp(-(D**2) / (2 * (1.001 * scale) ** 2))).verdict == "indefinite"
 
 
+def test_limits_of_the_least_eigenvalue():
+    """Lemmas 2.2 and 2.3 of `wek`: 1 as the length scale tends to 0, if distances are positive, 0 at infinity."""
+    D = random_metric()
+    near, far = (definiteness.spectrum(np.exp(-(D**2) / (2 * scale**2))).min for scale in (0.05, 1e4))
+    assert near == pytest.approx(1.0, abs=1e-12)
+    assert abs(far) < 1e-6
+
+
 def test_euclidean_distances_allow_every_length_scale():
     points = np.random.default_rng(0).normal(size=(30, 3))
     assert definiteness.psd_length_scale(cdist(points, points)) == np.inf

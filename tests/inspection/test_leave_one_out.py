@@ -1,6 +1,7 @@
 """Leave-one-out in closed form against refitting without each sample."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
@@ -118,3 +119,11 @@ def test_what_does_not_fit_together_is_refused(targets, means, stds, message):
 
 def test_lists_are_read():
     assert inspection.LeaveOneOut([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]).rmse == 0.0
+
+
+def test_series_in_another_order_are_refused():
+    targets = pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"])
+    stds = np.ones(3)
+    assert inspection.LeaveOneOut(targets, targets, stds).rmse == 0.0
+    with pytest.raises(InvalidParameterError, match="`means` must be in the order"):
+        inspection.LeaveOneOut(targets, targets[::-1], stds)

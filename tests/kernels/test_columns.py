@@ -188,3 +188,12 @@ def test_models_on_columns_are_saved(tmp_path):
 def test_what_does_not_fit_is_refused(kernel, samples, error, message):
     with pytest.raises(error, match=message):
         kernel(samples)
+
+
+@pytest.mark.parametrize("learner", [LSSVMRegressor(), SVC()])
+def test_numbered_columns_of_frames_keep_their_names(learner):
+    kernel, frame = kernels.Columns({0: clone(W), 1: RBF(10.0)}), FRAME[["cells", "age", "weight"]]
+    model = learner.set_params(kernel=kernel).fit(frame, np.arange(30) % 2)
+    model.predict(frame[:3])
+    with pytest.raises(InvalidParameterError, match="column 1 by number, which is 'weight' in `X` and 'age' in `Y`"):
+        model.predict(frame[["cells", "weight", "age"]][:3])

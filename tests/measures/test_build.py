@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kermes import Measures
+from kermes import Measures, divergences, pairwise
 from kermes.exceptions import InvalidMeasureError, InvalidParameterError
 from kermes.measures import as_measures
 
@@ -251,3 +251,14 @@ def test_as_measures_refuses_the_rest(X, message):
 def test_a_row_of_a_frame_without_a_name_is_refused(frame):
     with pytest.raises(InvalidMeasureError, match=r"row 1 \(counting from 0\) has no value in the column 'g'"):
         Measures.from_frame(frame, by="g", columns=["x"])
+
+
+def test_frames_name_their_coordinates():
+    frame = pd.DataFrame({"cd4": [1.0, 2.0], "cd8": [10.0, 20.0]})
+    assert Measures.from_samples([frame, frame]).dim == 2
+    for other in (frame[["cd8", "cd4"]], frame.rename(columns={"cd8": "cd19"})):
+        with pytest.raises(InvalidMeasureError, match=r"measure 1 has the columns .* measure 0 has cd4, cd8;"):
+            Measures.from_samples([frame, other])
+        assert Measures.from_samples([frame, other.to_numpy()]).dim == 2
+    with pytest.raises(InvalidParameterError, match="`X` and `Y` must have the same columns, in the same order"):
+        pairwise(frame, frame[["cd8", "cd4"]], divergence=divergences.Wasserstein())

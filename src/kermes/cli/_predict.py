@@ -36,8 +36,9 @@ def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: flo
 
     The prediction is the last column. The file is read as the training data were, unless options say otherwise; how a
     text is written (--separator, --decimal, --encoding) is said for each file. With --label the score is said too, on
-    the error stream. Of a model fitted with --calibrate, --interval 0.9 gives the columns low and high, or the set of
-    classes, that hold the truth for about nine of ten new measures.
+    the error stream. Saved measures are taken as they are: transformations (--arcsinh, --threshold, ...) must be in
+    them, but not --standardize, which the model does. Of a model fitted with --calibrate, --interval 0.9 gives the
+    columns low and high, or the set of classes, that hold the truth for about nine of ten new measures.
     """
     from .. import _persistence
 
@@ -91,10 +92,25 @@ def _read(reading: Reading, notes: dict[str, Any]) -> Any:
             f"{reading.path.name!r} has the coordinates {', '.join(found.columns)}, {fitted} Predict from the table, "
             f"or convert it with --columns {','.join(known)}."
         )
-    if known and found.kind == "measures" and not found.columns:
-        name = reading.path.name
-        say(f"{name} has no names of coordinates: they are taken for {', '.join(known)}, in this order.")
+    if found.kind == "measures":
+        _say_what_is_trusted(notes.get("reading", {}), found, reading.path.name)
     return found
+
+
+def _say_what_is_trusted(notes: dict[str, Any], found: Any, name: str) -> None:
+    """Say what cannot be seen in saved measures: the names of their coordinates, and how they were made."""
+    if notes.get("columns") and not found.columns:
+        say(f"{name} has no names of coordinates: they are taken for {', '.join(notes['columns'])}, in this order.")
+    steps = [
+        f"--{step}" if notes[step] is True else f"--{step} {notes[step]}"
+        for step in ("arcsinh", "compensate", "threshold", "binary", "spacing", "invert")
+        if notes.get(step)
+    ]
+    if steps:
+        say(
+            f"Warning: the data of the model were read with {' '.join(steps)}, and {name} is taken as it is: it must "
+            "have been converted so, too. Otherwise predict from the file it was made of."
+        )
 
 
 def _refuse_other_kind(kind: str, notes: dict[str, Any], data: Path) -> None:

@@ -137,6 +137,8 @@ def convert(reading: Reading, output: Path) -> None:
     """
     found = reading.scaled()
     write(found, output)
+    if reading.standardize:
+        say("The file holds standardised coordinates. Models standardise new data themselves: do not predict from it.")
     X = found.measures
     facts = {"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": found.labels is not None}
     if not printed_json(facts | {"output": output}):

@@ -12,7 +12,7 @@ from .._checks import as_distances, integer
 from .._estimator import MeasureEstimator, Samples
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from .._values import as_floats, refuse_masked
-from ..engine import pairwise
+from ..engine._pairwise import true_distances
 from ..exceptions import InvalidParameterError
 from ..measures import Measures
 
@@ -109,4 +109,4 @@ class MeasureClustering(ClusterMixin, MeasureEstimator):
         number_of_clusters(self.n_clusters, len(samples))
         if not isinstance(samples, Measures):
             return samples, samples
-        return samples, np.asarray(pairwise(samples, divergence=self.divergence_, engine=self.engine))
+        return samples, true_distances(samples, divergence=self.divergence_, engine=self.engine)

@@ -16,7 +16,7 @@ from .._checks import integer, real
 from .._estimator import MeasureEstimator
 from .._typing import FloatArray, IndexArray
 from ..divergences import SlicedWasserstein, Wasserstein
-from ..engine import pairwise
+from ..engine._pairwise import true_distances
 from ..exceptions import ConvergenceWarning, DegenerateDataWarning
 from ..inference import barycenter
 from ..inference._barycenter import objective_power
@@ -40,8 +40,10 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
 
     .. math:: \min_{\nu_1, \dots, \nu_k} \sum_i \min_j d(\mu_i, \nu_j)^q
 
-    with q = 2, or the order p of ``Wasserstein(p)`` on the line. The centres are measures that need not be members:
-    mean images, mean distributions. :class:`KMedoids` chooses members instead, for any divergence.
+    with q = 2, but for the order p of ``Wasserstein(p)`` and ``SlicedWasserstein(p)`` on the line, and q = 1 for
+    ``Sinkhorn`` with another cost than the squared Euclidean one, whose distance is the value itself. The centres are
+    measures that need not be members: mean images, mean distributions. :class:`KMedoids` chooses members instead, for
+    any divergence.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
         return np.array(chosen)
 
     def _distances(self, X: Measures, centers: Measures) -> FloatArray:
-        return np.asarray(pairwise(X, centers, divergence=self.divergence_, engine=self.engine))
+        return true_distances(X, centers, divergence=self.divergence_, engine=self.engine)
 
     @property
     def _n_features_out(self) -> int:

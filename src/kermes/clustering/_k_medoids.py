@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import choice, integer
 from .._typing import FloatArray, IndexArray
-from ..engine import pairwise
+from ..engine._pairwise import true_distances
 from ..exceptions import ConvergenceWarning
 from ..measures import Measures
 from ._base import CentresMixin, MeasureClustering, number_by_size
@@ -208,7 +208,7 @@ class KMedoids(CentresMixin, MeasureClustering):
         samples = self._read(X, reset=False)
         if not isinstance(samples, Measures):
             return samples[:, self.medoid_indices_]
-        return np.asarray(pairwise(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine))
+        return true_distances(samples, self.cluster_centers_, divergence=self.divergence_, engine=self.engine)
 
     @property
     def _n_features_out(self) -> int:

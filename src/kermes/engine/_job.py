@@ -57,14 +57,9 @@ class Scale(NamedTuple):
     ) -> FloatArray:
         """Return d, or d**2, in place of d**power; ``rows`` and ``cols`` say which measures the values are of."""
         exponent = (2.0 if squared else 1.0) / self.power
-        if self.signed and exponent != 1.0 and values.size and values.min() < 0:
-            i, j = np.argwhere(values < 0)[0]
-            x, y = (i if rows is None else rows[i]), (j if cols is None else cols[j])
+        if self.signed and exponent != 1.0:
             as_it_is = f"; squared={self.power == 2.0} returns it as it is" if self.power in (1.0, 2.0) else ""
-            raise NumericalError(
-                f"{self.name} is negative, {values[i, j]:.3g}, for `X[{x}]` and `Y[{y}]`, which no distance is. Use "
-                f"another value or parameter of the divergence{as_it_is}."
-            )
+            self.refuse_negative(values, rows, cols, as_it_is)
 
         def finish(band: FloatArray) -> None:
             if not self.signed:
@@ -77,6 +72,18 @@ class Scale(NamedTuple):
         bands = [values[start : start + height] for start in range(0, len(values), height)]
         _executors.run(finish, bands, min(workers, len(bands)) or 1)
         return values
+
+    def refuse_negative(
+        self, values: FloatArray, rows: IndexArray | None = None, cols: IndexArray | None = None, remedy: str = ""
+    ) -> None:
+        """Refuse values below 0, which are meant but are no distances, and name the first pair."""
+        if values.size and values.min() < 0:
+            i, j = np.argwhere(values < 0)[0]
+            x, y = (i if rows is None else rows[i]), (j if cols is None else cols[j])
+            raise NumericalError(
+                f"{self.name} is negative, {values[i, j]:.3g}, for `X[{x}]` and `Y[{y}]`, which no distance is. Use "
+                f"another value or parameter of the divergence{remedy}."
+            )
 
 
 def require_divergence(divergence: Any) -> Divergence:

@@ -1,4 +1,7 @@
-"""``pairwise``: the distances between all measures of two collections; ``precompute``: for other processes too."""
+"""``pairwise``: the distances between all measures of two collections; ``precompute``: for other processes too.
+
+``true_distances`` are for methods that need distances: ``pairwise`` also returns values below 0 where they are meant.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from .._typing import FloatArray
+from .._values import column_names
 from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError
 from ..measures import Measures, as_measures
@@ -72,6 +76,12 @@ def pairwise(
             raise InvalidParameterError(f"`{name}` must be measures; got {given!r}. Write pairwise(X, divergence=...).")
     engine = as_engine(engine)
     divergence = require_divergence(divergence)
+    names, others = column_names(X), column_names(Y)
+    if names is not None and others is not None and names != others:
+        raise InvalidParameterError(
+            f"`X` and `Y` must have the same columns, in the same order; got {', '.join(names)} and "
+            f"{', '.join(others)}. Arrays, such as frame.to_numpy(), are taken as they are."
+        )
     left = as_measures(X, "X")
     right = left if Y is None or Y is X else as_measures(Y, "Y")
     finish = partial(Scale.of(divergence).distances, squared=squared)
@@ -79,6 +89,15 @@ def pairwise(
     if isinstance(distances, StoredDistances):  # for the type checker an array: it is indexed and converted like one
         distances = cast(FloatArray, distances.squared if squared else distances)
     return (distances, info) if return_info else distances
+
+
+def true_distances(X: Any, Y: Any = None, *, divergence: Divergence, engine: Engine | None = None) -> FloatArray:
+    """Return the array of ``pairwise``, and refuse negative values: their squares would make near measures far."""
+    distances = np.asarray(pairwise(X, Y, divergence=divergence, engine=engine))
+    scale = Scale.of(divergence)
+    if scale.signed:
+        scale.refuse_negative(distances)
+    return distances
 
 
 def precompute(X: Any, divergence: Divergence, engine: Engine | None = None) -> Measures:

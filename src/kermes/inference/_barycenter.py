@@ -61,7 +61,9 @@ def barycenter(
 
     .. math:: \bar\mu \in \arg\min_\nu \sum_i w_i \, d(\mu_i, \nu)^q
 
-    with q = 2, or the order p of ``Wasserstein(p)``. The divergence decides how it is found:
+    with q = 2, but for the order p of ``Wasserstein(p)`` and ``SlicedWasserstein(p)`` on the line, and q = 1 for
+    ``Sinkhorn`` with another cost than the squared Euclidean one, whose distance is the value itself. The divergence
+    decides how it is found:
 
     - ``Wasserstein`` on the line: exact. The quantile function of the barycentre is the mean of the quantile functions
       for p = 2, their weighted median for p = 1, and the number nearest to them in the p-th power otherwise [1]_.

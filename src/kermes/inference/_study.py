@@ -12,7 +12,7 @@ from .._checks import as_distances, as_labels, integer, require_order
 from .._estimator import default_divergence
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence
-from ..engine import pairwise
+from ..engine._pairwise import true_distances
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..measures import Measures, as_measures
 from ._columns import Column, as_columns, as_number
@@ -116,7 +116,7 @@ def distances_of(X: Any, divergence: Any, engine: Any = None) -> FloatArray:
             f"`X` looks like distances between {len(X)} measures (symmetric, 0 on the diagonal); pass "
             "divergence='precomputed', or Measures.from_samples(X[:, None]) if its rows are points."
         )
-    return np.asarray(pairwise(as_measures(X, "X"), divergence=divergence or default_divergence(), engine=engine))
+    return true_distances(as_measures(X, "X"), divergence=divergence or default_divergence(), engine=engine)
 
 
 def _require_sizes(column: Column, what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, special
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import as_numbers, integer
+from .._checks import as_numbers, integer, require_order
 from .._quantities import counted
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
 from ..estimators import LSSVMClassifier, LSSVMClassifierCV, LSSVMRegressor
@@ -148,6 +148,7 @@ class LeaveOneOut:
     stds: FloatArray
 
     def __post_init__(self) -> None:
+        require_order(self.targets, "targets", means=self.means, stds=self.stds)
         for name in ("targets", "means", "stds"):
             object.__setattr__(self, name, as_numbers(getattr(self, name), name))
         shapes = self.targets.shape, self.means.shape, self.stds.shape

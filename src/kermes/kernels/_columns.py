@@ -90,6 +90,8 @@ class Columns(CompoundKernel):
 
     def _gram(self, X: Mixed, Y: Mixed | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         multiply = choice(self.combine, "combine", ["sum", "product"]) == "product"
+        if Y is not None:
+            _require_same_names(X, Y)
         parts = [
             kernel(X.columns[label], None if Y is None else Y.columns[label], gradient)
             for label, kernel in self._parts.items()
@@ -159,6 +161,17 @@ def columns_of(kernel: Any) -> Columns | None:
     if not is_kernel(kernel):
         return None
     return next((part for part in kernel.get_params().values() if isinstance(part, Columns)), None)
+
+
+def _require_same_names(X: Mixed, Y: Mixed) -> None:
+    """Refuse frames in which columns that the kernel numbers have other names."""
+    for label in X.names.keys() & Y.names.keys():
+        if X.names[label] != Y.names[label]:
+            raise InvalidParameterError(
+                f"the kernel is on column {label} by number, which is {', '.join(X.names[label])!r} in `X` and "
+                f"{', '.join(Y.names[label])!r} in `Y` (or the training samples). Pass the columns in the same order, "
+                "or name them in the kernel."
+            )
 
 
 def _label(key: Keys) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._checks import as_labels, positive, row_number
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
-from .._values import refuse_masked
+from .._values import column_names, refuse_masked
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._packed import Packed, Support
@@ -22,7 +22,9 @@ from ._packed import Packed, Support
 
 def from_samples(samples: Iterable[ArrayLike], weights: Iterable[ArrayLike] | None) -> Packed:
     """Pack a ragged list of (n_i, d) arrays, or (n_i,) arrays for d = 1."""
-    clouds = [_cloud(cloud, i) for i, cloud in enumerate(_as_sequence(samples, "samples"))]
+    listed = _as_sequence(samples, "samples")
+    _require_same_columns(listed)
+    clouds = [_cloud(cloud, i) for i, cloud in enumerate(listed)]
     if not clouds:
         raise InvalidMeasureError("`samples` must hold at least one measure; got none.")
     dim = clouds[0].shape[1]
@@ -244,6 +246,19 @@ def _pack_dense(values: FloatArray, support: Support, what: str) -> Packed:
     row, atoms = np.nonzero(values)
     offsets = ragged.offsets_of(np.bincount(row, minlength=len(values)))
     return pack(support.points[atoms], values[row, atoms], offsets, support, atoms, what=what)
+
+
+def _require_same_columns(samples: Sequence[Any]) -> None:
+    """Refuse frames that name their coordinates differently, or in another order."""
+    named = [(i, names) for i, cloud in enumerate(samples) if (names := column_names(cloud)) is not None]
+    for i, names in named:
+        if names != named[0][1]:
+            first, known = named[0]
+            raise InvalidMeasureError(
+                f"measure {i} has the columns {', '.join(names)}, measure {first} has "
+                f"{', '.join(known)}; the coordinates of all measures must be the same, in the same order. "
+                "Select the columns of each frame; arrays, such as frame.to_numpy(), are taken as they are."
+            )
 
 
 def _cloud(cloud: ArrayLike, i: int) -> FloatArray:

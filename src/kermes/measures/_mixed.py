@@ -9,7 +9,7 @@ import numpy as np
 
 from .._checks import require_order, row_number
 from .._typing import AnyArray, FloatArray
-from .._values import as_array, refuse_dates, refuse_masked
+from .._values import as_array, column_names, refuse_dates, refuse_masked
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._collection import Measures
 from ._convert import as_measures
@@ -31,11 +31,15 @@ class Mixed:
     """Samples as columns by their labels: measures, or numbers (n, d).
 
     Like ``Measures`` they have ``shape == (n,)``, take rows, and are an object array of opaque samples for
-    scikit-learn, which turn back into columns.
+    scikit-learn, which turn back into columns. ``names`` are those that numbered columns of a frame have there.
     """
 
-    def __init__(self, columns: dict[str, Measures | FloatArray]) -> None:
+    names: Mapping[str, list[str]] = {}
+
+    def __init__(self, columns: dict[str, Measures | FloatArray], names: Mapping[str, list[str]] | None = None) -> None:
         self.columns = columns
+        if names:
+            self.names = dict(names)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -52,7 +56,7 @@ class Mixed:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Mixed:
-        return Mixed({label: column[rows] for label, column in self.columns.items()})
+        return Mixed({label: column[rows] for label, column in self.columns.items()}, self.names)
 
     def __iter__(self) -> Iterator[MixedSample]:
         parts = [list(column) for column in self.columns.values()]
@@ -89,7 +93,13 @@ def as_mixed(X: Any, wanted: Mapping[str, Want]) -> Mixed:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{label} has {n}" for label, n in lengths.items())
         raise InvalidMeasureError(f"the columns of `X` must have one row per sample; {listed}.")
-    return Mixed(read)
+    return Mixed(read, {label: found for label, want in wanted.items() if (found := _numbered(X, want))})
+
+
+def _numbered(X: Any, want: Want) -> list[str]:
+    """Return the names that columns have in a frame from which they are taken by their numbers."""
+    names = column_names(X) or ()
+    return [names[key] for key in want.columns if isinstance(key, int) and names]
 
 
 def _require_one_order(X: Mapping[Any, Any]) -> None:

@@ -156,12 +156,13 @@ def test_spectra_and_the_distance_of_the_code(tiny, tmp_path):
     values = summary["spectra"]["eigenvalues"]
     assert values["pixels"]["largest admissible length scale"] == "any"  # Euclidean
     assert values["W"]["least eigenvalue"] > 0  # of twelve digits
+    assert all(0.0 <= share < 0.5 for share in summary["spectra"]["truncation"].values())
     errors = list(summary["spectra"]["features"].values())
     assert errors[-1] < errors[0] < 1
     assert summary["as_in_code"]["repetitions"] == 2
     table, numbers = PAPER.tables("quick", summary)
     assert table.header == ["method", "as_in_code (2 runs)", "best"]
-    assert len(numbers.rows) == 8 + len(errors)
+    assert len(numbers.rows) == 8 + len(summary["spectra"]["truncation"]) + len(errors)
 
 
 def test_iterations_that_stop_early():

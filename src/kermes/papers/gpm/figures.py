@@ -81,12 +81,15 @@ def two_processes(A: FloatArray, y: FloatArray, models: dict[str, authors.Fit]) 
     return figure
 
 
-def failures(found: dict[str, Any]) -> Any:
-    """Figure 9: failures by problem; marks are the published ones."""
+def failures(found: dict[str, Any], of_se: dict[str, Any] | None = None) -> Any:
+    """Figure 9: failures by problem; marks are the published ones. ``of_se``: what Figure 12 found, which has SE."""
     figure, axes = panels(2, 2, sharex=True, sharey=True)
     samples = found["samples"]
     for axis, problem in zip(axes.flat, LINE, strict=True):
         axis.plot(samples, found["failed"][problem], color=RED, label=f"WSE, {found['runs']} runs")
+        if of_se is not None:
+            failed = [100.0 * (1.0 - ended / of_se["runs"]) for ended in of_se["errors"][problem]["SE"]["ended"]]
+            axis.plot(of_se["samples"], failed, color=BLUE, label=f"SE, {of_se['runs']} runs")
         if problem in found["published"]:
             published = {"mfc": "none", "ms": 5, "ls": ""}
             axis.plot(samples, found["published"][problem], marker="o", color="k", label="WSE, published", **published)

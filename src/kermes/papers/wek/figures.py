@@ -12,6 +12,9 @@ from .._paper import FloatArray, Numbers, PrintedTable
 from .data import Part
 from .methods import PIXELS, Methods
 
+#: Length scales at which the negative part is measured, in units of half the median distance.
+WIDER = (1, 2, 4, 8)
+
 
 def kernel_matrices(methods: Methods, digits: Part) -> dict[str, FloatArray]:
     """Figure 1: the Gram matrices of both kernels on digits in order of their class."""
@@ -41,7 +44,7 @@ def thumbnail(K: FloatArray, cells: int = 30) -> list[list[float]]:
 
 def spectra(methods: Methods, digits: Part, train: Part, test: Part) -> Numbers:
     """Return extreme eigenvalues, admissible length scales, how far features are from the kernel, small matrices."""
-    found: Numbers = {"eigenvalues": {}, "features": {}}
+    found: Numbers = {"eigenvalues": {}, "truncation": {}, "features": {}}
     drawn = {"figure1": kernel_matrices(methods, digits), "figure2": feature_matrices(methods, train, test)}
     found["matrices"] = {
         figure: {name: thumbnail(np.asarray(K)) for name, K in grams.items()} for figure, grams in drawn.items()
@@ -56,6 +59,10 @@ def spectra(methods: Methods, digits: Part, train: Part, test: Part) -> Numbers:
             "length scale, half the median distance": float(kernel.length_scale),
             "largest admissible length scale": admissible if np.isfinite(admissible) else "any",
         }
+    for factor in WIDER:  # what features leave out of the kernel matrix, in the spectral norm
+        wide = kernel.clone_with_theta(kernel.theta + np.log(factor))
+        report = definiteness.spectrum(np.asarray(wide(digits.measures)))
+        found["truncation"][f"{factor / 2:g}"] = max(0.0, -report.min) / report.max
     kernel = _median_kernel(methods.divergence, train.measures, methods)
     features = KernelFeatures(kernel).fit(train.measures).transform(test.measures)
     K = np.asarray(kernel(test.measures))
@@ -71,6 +78,10 @@ def spectra_table(found: Numbers) -> PrintedTable:
         [f"{name}: {what}", value if isinstance(value, str) else f"{value:.4g}"]
         for name, values in found["eigenvalues"].items()
         for what, value in values.items()
+    ]
+    rows += [
+        [f"W at {factor} of the median distance: spectral norm of the negative part, of the whole", f"{x:.2g}"]
+        for factor, x in found["truncation"].items()
     ]
     rows += [[f"{count} features: relative error of the matrix", f"{x:.3f}"] for count, x in found["features"].items()]
     return PrintedTable("Figures 1 and 2: spectra", ["number", "value"], rows)
