@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from .jit import strict_core, tile_core
+from .jit import inline_core, strict_core, tile_core
 
 #: Columns from which a matrix product beats differences.
 WIDE = 64
@@ -38,10 +38,7 @@ def squared_tile(a: FloatArray, rows: IndexArray, b: FloatArray, cols: IndexArra
         x_squares += np.einsum("ik,ik->i", x, x)
         y_squares += np.einsum("ik,ik->i", y, y)
         out += x @ y.T
-    out *= -2.0
-    out += x_squares[:, None]
-    out += y_squares
-    refine(a, rows, b, cols, CANCELLED * x_squares, CANCELLED * y_squares, out)
+    subtract_products(a, rows, b, cols, x_squares, y_squares, out)
     return out
 
 
@@ -56,39 +53,51 @@ def form_tile(A: Any, rows: IndexArray, B: Any, cols: IndexArray) -> FloatArray:
 
     By one matrix product, from ``norms`` w'K w; what cancels is computed by differences.
     """
-    out = A.norms[rows][:, None] + B.norms[cols][None]
-    limit = CANCELLED * out
-    out -= 2.0 * (A.weights[rows] @ B.potentials[cols].T)
-    refine_form(A.weights, A.potentials, rows, B.weights, B.potentials, cols, limit, out)
+    out = A.weights[rows] @ B.potentials[cols].T
+    subtract_forms(A.weights, A.potentials, rows, B.weights, B.potentials, cols, A.norms[rows], B.norms[cols], out)
     return np.asarray(out)
 
 
+@inline_core
+def subtract(left, right, row):
+    """row[j] = left + right[j] - 2 row[j]; returns how many of them cancel. Once over a row: it stays in the cache."""
+    count = 0
+    for j in range(row.size):
+        whole = left + right[j]
+        row[j] = whole - 2.0 * row[j]
+        count += row[j] < CANCELLED * whole
+    return count
+
+
 @tile_core
-def refine_form(a, f, rows, b, g, cols, limit, out):
-    """Compute out[i, j] = <a_i - b_j, f_i - g_j> again wherever it is below limit[i, j]."""
+def subtract_forms(a, f, rows, b, g, cols, left, right, out):
+    """From products <a_i, g_j> in out to <a_i - b_j, f_i - g_j>, by differences where these cancel."""
     for i in range(out.shape[0]):
-        x, u = a[rows[i]], f[rows[i]]
-        for j in range(out.shape[1]):
-            if out[i, j] < limit[i, j]:
+        x, u, row = a[rows[i]], f[rows[i]], out[i]
+        for j in range(row.size if subtract(left[i], right, row) else 0):
+            if row[j] < CANCELLED * (left[i] + right[j]):
                 y, v = b[cols[j]], g[cols[j]]
                 total = 0.0
                 for k in range(len(x)):
                     total += (x[k] - y[k]) * (u[k] - v[k])
-                out[i, j] = total
+                row[j] = total
 
 
 @tile_core
-def refine(a, rows, b, cols, limits, others, out):
-    """Compute out[i, j] = |a[rows[i]] - b[cols[j]]|^2 again wherever it is below limits[i] + others[j]."""
+def subtract_products(a, rows, b, cols, left, right, out):
+    """From products <x_i, y_j> in out to |a[rows[i]] - b[cols[j]]|^2, by differences where these cancel.
+
+    x and y may be a and b moved by the same vector; left and right are their squares.
+    """
     for i in range(out.shape[0]):
-        x = a[rows[i]]
-        for j in range(out.shape[1]):
-            if out[i, j] < limits[i] + others[j]:
+        x, row = a[rows[i]], out[i]
+        for j in range(row.size if subtract(left[i], right, row) else 0):
+            if row[j] < CANCELLED * (left[i] + right[j]):
                 y = b[cols[j]]
                 total = 0.0
                 for k in range(len(x)):
                     total += (x[k] - y[k]) * (x[k] - y[k])
-                out[i, j] = total
+                row[j] = total
 
 
 @tile_core

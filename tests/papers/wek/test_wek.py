@@ -192,3 +192,17 @@ def test_an_interrupted_repetition_keeps_its_rows(tiny, tmp_path, monkeypatch):
     summary = PAPER.reproduce("quick", tmp_path, ("mnist",), lambda line: None)
     assert list(summary["mnist"]["mean"]) == list(PAPER.expected["paper"]["mnist"])
     assert not list(tmp_path.glob("*-row-*.json"))
+
+
+@pytest.mark.parametrize("size", ["quick", "full"])
+def test_recorded_summaries_are_those_of_the_recorded_repetitions(size):
+    folder = Path(__file__).parents[3] / "docs" / "papers" / "results" / f"wek-{size}"
+    summary = json.loads((folder / "summary.json").read_text())
+    for name, found in summary.items():
+        if name == "spectra":
+            recorded = json.loads((folder / "spectra.json").read_text())["result"]
+            assert found == {key: recorded[key] for key in found}
+            continue
+        paths = sorted(folder.glob(f"{name}-*.json"), key=lambda path: int(path.stem.split("-")[-1]))
+        entries = [entry for path in paths for entry in json.loads(path.read_text())["result"]]
+        assert run.summarise(entries) == found, name
