@@ -133,7 +133,7 @@ def test_refuses_what_has_no_entropy():
         distances(clouds)
     coarse = Measures.from_histograms(np.ones((2, 3)), np.arange(3))
     fine = Measures.from_histograms(np.ones((2, 3)), np.arange(3) / 2)
-    with pytest.raises(UnsuitableDataError, match=r"different supports where a shared one is needed.*smoothing="):
+    with pytest.raises(UnsuitableDataError, match=r"different supports where a shared support is needed.*smoothing="):
         distances(coarse, fine)
     with pytest.raises(UnsuitableDataError, match="different supports"):
         distances(coarse, Measures.from_samples([[0, 1]]))

@@ -36,7 +36,8 @@ def cluster(
 ) -> None:
     """Group measures by distance; compare with labels.
 
-    Clusters are numbered by size. The central measure of a cluster has the least sum of distances to the others.
+    Clusters are numbered by size. The central measure of a cluster has the least sum of distances to the others;
+    their mean is shown.
     """
     clustering = kermes.clustering
     found = reading.scaled()
@@ -53,8 +54,9 @@ def cluster(
     rows = []
     for k in range(clusters):
         members = np.flatnonzero(labels == k)
-        means = D[np.ix_(members, members)].mean(axis=1)
-        rows.append((k, len(members), str(found.keys[members[means.argmin()]]), float(means.min())))
+        sums = D[np.ix_(members, members)].sum(axis=1)
+        mean = float(sums.min()) / max(len(members) - 1, 1)
+        rows.append((k, len(members), str(found.keys[members[sums.argmin()]]), mean))
     described = [dict(zip(("cluster", "size", "central", "mean distance"), row, strict=True)) for row in rows]
     named = dict(zip(found.keys.tolist(), labels.tolist(), strict=True))
     scores = None if report is None else report.scores()

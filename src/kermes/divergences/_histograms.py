@@ -94,8 +94,10 @@ class Sparse(Dense):
 def histogram_route(X: Measures, Y: Measures, dense_factor: float = DENSE_FACTOR, scale: float = 1.0) -> JensenRoute:
     """Number the atoms of both collections and choose the cheaper layout; all values are times ``scale``."""
     if not X.shares_support(Y) and (X.support is not None or Y.support is not None):
+        clouds = "X" if X.support is None else "Y" if Y.support is None else None
+        found = f"`{clouds}` has points of its own" if clouds else "`X` and `Y` are histograms on different supports"
         raise UnsuitableDataError(
-            "`X` and `Y` are histograms on different supports where a shared one is needed; make both with one "
+            f"{found} where a shared support is needed (the same points, in the same order); make both with one "
             "`support`, or compare them smoothed: JensenShannon(smoothing=ground.Gaussian(sigma=...))."
         )
     common = common_support(X, Y)
