@@ -96,10 +96,11 @@ def error_curves(results: list[dict[str, Any]]) -> Any:
     panels = ([n for n in names if not n.startswith("RW")], [n for n in names if not n.startswith("W ")])
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
     for axis, shown in zip(axes, panels, strict=True):
-        for name, marker in zip(shown, "osD^vP", strict=False):
+        for name in shown:
+            rank = panels[0].index(name.removeprefix("R") if name.startswith("RW") else name)  # a colour in both panels
             errors = [[100 * r["errors"][name] for r in results if r["size"] == size] for size in sizes]
             means, stds = [np.mean(e) for e in errors], [np.std(e, ddof=1) if len(e) > 1 else 0.0 for e in errors]
-            axis.errorbar(sizes, means, stds, marker=marker, capsize=3, label=name)
+            axis.errorbar(sizes, means, stds, marker="osD^vP"[rank], color=f"C{rank}", capsize=3, label=name)
         axis.set(xlabel="training digits", xscale="log", xticks=sizes, xticklabels=sizes)
         axis.minorticks_off()
         axis.grid(alpha=0.3)
