@@ -159,31 +159,41 @@ def other_parameters(run: Run) -> Result:
     return {"errors": run.keep("other_parameters", sizes, compute)}, None
 
 
+#: The parts of the times: kernels on measures, which take long, and kernels on vectors.
+TIMES = ("times", "times-vectors")
+
+
 def times(run: Run) -> Result:
     """Time a Gram matrix of each kernel at each number of points of Table 1, in processor seconds, once compiled."""
-    sizes = _depends_on(run, "times")
-
-    def compute() -> Numbers:
-        images = _digits.first_of_each(sizes["images"])
-        drawn = {points: _digits.sample(images, sizes["threshold"], [points], 0) for points in sizes["points"]}
-        found: Numbers = {name: {} for name in sizes["kernels"]}
-        for points, sample in drawn.items():
-            for name, kernel in _timed(run.settings).items():
-                kernel(_digits.Sample(sample.measures[:2], sample.pixels[:2], sample.labels[:2]))
-                started = time.process_time()
-                kernel(sample)
-                found[name][str(points)] = float(f"{time.process_time() - started:.3g}")
-            run.say(f"times, {points} points: done")
-        return found
-
-    return {"seconds": run.keep("times", sizes, compute)}, None
+    found: Numbers = {}
+    for name in TIMES:
+        found |= run.keep(name, _depends_on(run, name), partial(_times, run, name))
+    return {"seconds": found}, None
 
 
-def _depends_on(run: Run, piece: str) -> Numbers:
-    """Return the sizes of one of the pieces that are one file, and of which a full run says how long they take."""
-    if piece == "times":
-        return _digits.protocol(run, "table1", "eta", "sigma", "polynomial") | {"kernels": list(_timed(run.settings))}
-    return _digits.protocol(run, piece)
+def _times(run: Run, name: str) -> Numbers:
+    """Time the kernels on measures, or those on vectors."""
+    sizes, timed = run.sizes["table1"], _timed(run.settings)[name]
+    images = _digits.first_of_each(sizes["images"])
+    found: Numbers = {kernel: {} for kernel in timed}
+    for points in sizes["points"]:
+        sample = _digits.sample(images, run.settings["threshold"], [points], 0)
+        few = _digits.Sample(sample.measures[:2], sample.pixels[:2], sample.labels[:2])
+        for kernel, compute in timed.items():
+            compute(sample if name == TIMES[1] else few)  # compiles
+            started = time.process_time()
+            compute(sample)
+            found[kernel][str(points)] = float(f"{time.process_time() - started:.3g}")
+    run.say(f"{name}: done")
+    return found
+
+
+def _depends_on(run: Run, name: str) -> Numbers:
+    """Return the sizes of the parts that are one file, and of which a full run says how long they take."""
+    if name == "other_parameters":
+        return _digits.protocol(run, name)
+    more = ("polynomial",) if name == "times-vectors" else ("eta", "sigma")
+    return _digits.protocol(run, "table1", *more) | {"kernels": list(_timed(run.settings)[name])}
 
 
 def _matrices_of_times(run: Run) -> list[tuple[Numbers, int, divergences.Divergence]]:
@@ -199,17 +209,19 @@ def _matrices_of_other_parameters(run: Run) -> list[tuple[Numbers, int, divergen
     return [(sizes, sizes["points"][0], divergence)] * (len(sizes["etas"]) * len(sizes["sigmas"]))
 
 
-def _timed(settings: Numbers) -> dict[str, Callable[[_digits.Sample], FloatArray]]:
+def _timed(settings: Numbers) -> dict[str, dict[str, Callable[[_digits.Sample], FloatArray]]]:
+    """Return the kernels on measures and those on vectors by the names of their parts."""
     smoothing = ground.Gaussian(sigma=settings["sigma"])
     engine = Engine(memo=False)
-    on_measures = {
-        "k-IGV": kernels.IGV(settings["eta"], smoothing, normalized=False, engine=engine),
-        "k-B": kernels.Bhattacharyya(smoothing, settings["eta"], engine=engine),
-        "RBF, sigma 0.1": kernels.Exponential(divergences.Euclidean(), length_scale=0.1, engine=engine),
-    }
+    igv = kernels.IGV(settings["eta"], smoothing, normalized=False, engine=engine)
+    bhattacharyya = kernels.Bhattacharyya(smoothing, settings["eta"], engine=engine)
+    rbf = kernels.Exponential(divergences.Euclidean(), length_scale=0.1, engine=engine)
     return {
-        **{name: partial(_on_measures, kernel) for name, kernel in on_measures.items()},
-        "polynomial": partial(polynomial, settings["polynomial"]),
+        "times": {"k-IGV": partial(_on_measures, igv), "k-B": partial(_on_measures, bhattacharyya)},
+        "times-vectors": {
+            "RBF, sigma 0.1": partial(_on_measures, rbf),
+            "polynomial": partial(polynomial, settings["polynomial"]),
+        },
     }
 
 
@@ -350,15 +362,19 @@ class _SemigroupKernels(_digits.DigitsPaper):
     files: ClassVar[Mapping[str, int]] = {"explanations": len(READINGS)}
 
     def ahead(self, run: Run, chosen: set[str]) -> list[str]:
-        """Say it also of the two pieces that are one file with many matrices."""
+        """Say it also of the two pieces that have many matrices in one file."""
         alone = {"times": _matrices_of_times, "other_parameters": _matrices_of_other_parameters}
         said = super().ahead(run, chosen - alone.keys())
         for name, matrices in alone.items():
-            if name in chosen and run.has(name, _depends_on(run, name)):
-                said.append(f"{name}: 1 of 1 parts are there.")
-            elif name in chosen:
-                seconds = sum(_digits.seconds_of_gram(*one) for one in matrices(run))
-                said.append(f"{name}: 0 of 1 parts are there; about {seconds / 60:.1f} minutes on free cores.")
+            if name not in chosen:
+                continue
+            parts = TIMES if name == "times" else (name,)
+            there = [run.has(part, _depends_on(run, part)) for part in parts]
+            seconds = 0.0 if there[0] else sum(_digits.seconds_of_gram(*one) for one in matrices(run))
+            said.append(
+                f"{name}: {sum(there)} of {len(there)} parts are there; the others take about {seconds / 60:.1f} "
+                "minutes on free cores."
+            )
         return said
 
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
