@@ -2,8 +2,8 @@
 
 The documentation build calls it. It reads, and writes into ``papers/tables``:
 
-- ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``, and
-  ``KEY-SIZE-PART.md`` for each of its parts
+- ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``,
+  ``KEY-SIZE-PART.md`` for each of its parts, and ``KEY-SIZE-PART-N.md`` for each of their tables
 - ``papers/results/KEY-printed.json``, tables of runs of which only the printed numbers were kept: ``KEY-NAME.md``
 - ``benchmarks/results/DATE.json`` of ``python -m benchmarks --record``: ``benchmarks.md``, the newest of each row
 - ``benchmarks/real.json`` of ``python -m benchmarks.real --record``: ``real.md``
@@ -37,11 +37,13 @@ def write_tables():
         summary = json.loads((folder / "summary.json").read_text())
         parts = {f"-{name}": {name: found} for name, found in summary.items()}
         for suffix, results in {"": summary, **parts}.items():
-            text = "\n\n".join(
-                _markdown(table.header, table.rows, table.title)
+            texts = [
+                _markdown(table.header, table.rows, table.title) + "\n"
                 for table in paper.tables(size, results)
-            )
-            (TABLES / f"{folder.name}{suffix}.md").write_text(text + "\n")
+            ]
+            (TABLES / f"{folder.name}{suffix}.md").write_text("\n".join(texts))
+            for number, text in enumerate(texts if suffix else [], start=1):
+                (TABLES / f"{folder.name}{suffix}-{number}.md").write_text(text)
     header = ["work", "against", "kermes", "the other", "figure", "asked", "measured"]
     rows = [
         [

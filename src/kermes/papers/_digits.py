@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -110,7 +110,7 @@ def protocol(run: Run, piece: str, *common: str) -> Numbers:
 def against_points(
     run: Run, name: str, sizes: Numbers, grams: Callable[[Sample], dict[str, FloatArray]]
 ) -> dict[str, Any]:
-    """Return mean and standard deviation of the error of several kernels, for each number of sampled points.
+    """Return mean and standard deviation (n - 1) of the error of several kernels, for each number of sampled points.
 
     ``sizes`` holds ``images`` of each digit, ``threshold``, numbers of ``points``, ``samplings`` for each number,
     ``splits`` for each sampling; and the parameters of the kernels, so that results kept with others are not taken.
@@ -136,13 +136,22 @@ def against_points(
         ]
         for row in runs[0]:
             values = [value for errors_of_run in runs for value in errors_of_run[row]]
-            for key, summarise in (("mean", np.mean), ("std", np.std)):
-                found[key].setdefault(row, {})[str(points)] = round(float(summarise(values)), 2)
+            for key, summarise in (("mean", _mean), ("std", _deviation)):
+                found[key].setdefault(row, {})[str(points)] = summarise(values)
     return found
 
 
+def _mean(values: Any) -> float:
+    return round(float(np.mean(values)), 2)
+
+
+def _deviation(values: Any) -> float | None:
+    """Return the standard deviation (n - 1); one value has none."""
+    return round(float(np.std(values, ddof=1)), 2) if len(values) > 1 else None
+
+
 def surface(run: Run, name: str, sizes: Numbers) -> dict[str, Any]:
-    """Return the error of each form of k-IGV over the grid of eta (rows) and sigma (columns).
+    """Return the error of each form of k-IGV over the grid of eta (rows) and sigma (columns), mean and deviation.
 
     ``sizes`` holds the number of ``images`` of each digit, ``threshold``, the range of ``points`` of an image,
     ``splits``, ``etas`` and ``sigmas``. All cells share one sample and one set of folds.
@@ -166,8 +175,8 @@ def surface(run: Run, name: str, sizes: Numbers) -> dict[str, Any]:
     found: dict[str, Any] = {"etas": sizes["etas"], "sigmas": sizes["sigmas"], "mean": {}, "std": {}, "best": {}}
     for row in columns[0]:
         values = np.array([part[row] for part in columns])  # sigma, eta, split
-        for key, summarise in (("mean", np.mean), ("std", np.std)):
-            found[key][row] = summarise(values, axis=2).T.round(2).tolist()
+        for key, summarise in (("mean", _mean), ("std", _deviation)):
+            found[key][row] = [[summarise(cell) for cell in cells] for cells in values.transpose(1, 0, 2)]
         cells = found["mean"][row]
         i, j = np.unravel_index(np.argmin(cells), np.shape(cells))
         found["best"][row] = {"error": cells[i][j], "eta": sizes["etas"][i], "sigma": sizes["sigmas"][j]}
@@ -177,10 +186,13 @@ def surface(run: Run, name: str, sizes: Numbers) -> dict[str, Any]:
 class DigitsPaper(Paper):
     """A paper whose numbers are errors on digits."""
 
+    #: Files of the pieces whose number of files their sizes do not tell.
+    files: ClassVar[Mapping[str, int]] = {}
+
     def ahead(self, run: Run, chosen: set[str]) -> list[str]:
         """Say what is there, and how long the determinants of the rest take, from the rate of a few."""
         return [
-            _ahead(run, name, {**run.settings, **sizes})
+            _ahead(run, name, {**run.settings, **sizes}, self.files.get(name, 1))
             for name, sizes in run.sizes.items()
             if name in chosen and "splits" in sizes
         ]
@@ -204,24 +216,30 @@ class DigitsPaper(Paper):
         return published + above(found, flat(self.expected["limit"]))
 
 
-def _ahead(run: Run, name: str, sizes: Numbers) -> str:
-    """Describe a piece; its parts are samplings, or columns of a surface."""
+def _ahead(run: Run, name: str, sizes: Numbers, files: int) -> str:
+    """Describe a piece; its parts are samplings, columns of a surface, or ``files``."""
     points = sizes["points"]
     if "samplings" in sizes:
         parts, grams = (points["count"] if isinstance(points, dict) else len(points)) * sizes["samplings"], 1
         middle = (points["first"] + points["last"]) // 2 if isinstance(points, dict) else points[len(points) // 2]
     else:
         surface = name.startswith("figure")
-        parts, grams, middle = (len(sizes["sigmas"]), len(sizes["etas"]), points[0]) if surface else (1, 1, points[0])
+        parts, grams, middle = (
+            (len(sizes["sigmas"]), len(sizes["etas"]), points[0]) if surface else (files, 1, points[0])
+        )
     there = len(list(run.folder.glob(f"{name}-*.json"))) + (run.folder / f"{name}.json").exists()
-    drawn = sample(first_of_each(sizes["images"]), sizes["threshold"], [middle], 0)
-    point_kernel = ground.Gaussian(sigma=0.1)
-    found = Engine(memo=False).estimate(drawn.measures, divergence=divergences.GeneralizedVariance(0.01, point_kernel))
-    minutes = max(parts - there, 0) * grams * found.seconds / 60
+    seconds = seconds_of_gram(sizes, middle, divergences.GeneralizedVariance(0.01, ground.Gaussian(sigma=0.1)))
+    minutes = max(parts - there, 0) * grams * seconds / 60
     return (
         f"{name}: {min(there, parts)} of {parts} parts are there; the determinants of k-IGV of the others take about "
         f"{minutes:.1f} minutes on free cores, other kernels and the machines come on top."
     )
+
+
+def seconds_of_gram(sizes: Numbers, points: int, divergence: divergences.Divergence) -> float:
+    """Return about how long the Gram matrix of a sample takes on free cores, from the rate of a few pairs."""
+    drawn = sample(first_of_each(sizes["images"]), sizes["threshold"], [points], 0)
+    return Engine(memo=False).estimate(drawn.measures, divergence=divergence).seconds
 
 
 def error_table(title: str, found: dict[str, Any], paper: dict[str, Any], columns: Sequence[str]) -> PrintedTable:
@@ -229,11 +247,15 @@ def error_table(title: str, found: dict[str, Any], paper: dict[str, Any], column
     rows = []
     for name, mean in found["mean"].items():
         std = found["std"][name]
-        rows.append([name, *(f"{mean[column]:.1f} ± {std[column]:.1f}" for column in columns)])
+        rows.append([name, *(_with_deviation(mean[column], std[column]) for column in columns)])
         if name in paper:
             known = paper[name]
             rows.append(["  paper", *(f"{known[column]:.1f}" if column in known else "" for column in columns)])
     return PrintedTable(title, ["kernel", *columns], rows)
+
+
+def _with_deviation(mean: float, std: float | None) -> str:
+    return f"{mean:.1f}" + ("" if std is None else f" ± {std:.1f}")
 
 
 def columns(found: dict[str, Any]) -> list[str]:
@@ -241,13 +263,48 @@ def columns(found: dict[str, Any]) -> list[str]:
     return list(next(iter(found["mean"].values())))
 
 
-def best_table(title: str, found: dict[str, Any]) -> PrintedTable:
-    """Return the lowest error over the grid for each kernel, and in the title what both papers found."""
-    rows = [
+def surface_tables(title: str, found: dict[str, Any]) -> list[PrintedTable]:
+    """Return the lowest error over the grid for each kernel, the cells that both papers name, and the deviations."""
+    best = [
         [name, f"{best['error']:.1f}", f"{best['eta']:g}", f"{best['sigma']:g}"] for name, best in found["best"].items()
     ]
-    title = f"{title}: lowest error over the grid (paper: 19.5 % at eta 0.008 to 0.02, sigma 0.12)"
-    return PrintedTable(title, ["kernel", "error, %", "eta", "sigma"], rows)
+    best.append(["paper", "19.5", "0.008 to 0.02", "0.12"])
+    etas, sigmas = found["etas"], found["sigmas"]
+    named = [(eta, VALLEY[1]) for eta in VALLEY[0] if eta in etas and VALLEY[1] in sigmas]
+    cells, spread = [], []
+    for name, mean in found["mean"].items():
+        std = found["std"][name]
+        places = [(etas.index(eta), sigmas.index(sigma)) for eta, sigma in named] + [(len(etas) - 1, len(sigmas) - 1)]
+        cells.append([name, *(_with_deviation(mean[i][j], std[i][j]) for i, j in places)])
+        spread.append([name, *_greatest_deviations(np.array(mean), np.array(std, dtype=np.float64))])
+    header = [f"eta {eta:g}, sigma {sigma:g}" for eta, sigma in named]
+    return [
+        PrintedTable(f"{title}: lowest error over the grid", ["kernel", "error, %", "eta", "sigma"], best),
+        PrintedTable(
+            f"{title}: cells that the papers name, error, %",
+            ["kernel", *header, f"corner (eta {etas[-1]:g}, sigma {sigmas[-1]:g})"],
+            [*cells, ["paper", *(["19.5"] * len(named)), "32.5"]],
+        ),
+        PrintedTable(
+            f"{title}: standard deviation (n - 1) over divisions, at most",
+            ["kernel", "where the error is below 22 %", "everywhere"],
+            [*spread, ["paper", "1", "2.3"]],
+        ),
+    ]
+
+
+#: The cells with the lowest errors in both papers: values of eta, and sigma.
+VALLEY = (0.008, 0.01, 0.015, 0.02), 0.12
+
+
+def _greatest_deviations(mean: FloatArray, std: FloatArray) -> list[str]:
+    """Return the greatest standard deviation where errors are below 22 %, and everywhere, with its error."""
+    shown = []
+    for cells in (mean < 22.0, mean < np.inf):
+        among = np.where(cells & ~np.isnan(std), std, -1.0)
+        i, j = np.unravel_index(np.argmax(among), among.shape)
+        shown.append("" if among[i, j] < 0 else f"{std[i, j]:.2f}, of {mean[i, j]:.1f} %")
+    return shown
 
 
 def of_digits(digit: int, count: int, threshold: float) -> Measures:
@@ -319,7 +376,8 @@ def draw_curves(found: dict[str, Any], marked: float | None = None, label: str =
     figure, ((axis,),) = panels(1, 1, (7.2, 4.4))
     for (name, errors), line in zip(found["mean"].items(), ("-", "--", "-.", ":"), strict=False):
         points = np.array([int(count) for count in errors])
-        means, stds = np.array(list(errors.values())), np.array(list(found["std"][name].values()))
+        means = np.array(list(errors.values()))
+        stds = np.array(list(found["std"][name].values()), dtype=np.float64)
         (drawn,) = axis.plot(points, means, line, label=name)
         axis.fill_between(points, means - stds, means + stds, color=drawn.get_color(), alpha=0.15, lw=0)
     if marked is not None:

@@ -165,3 +165,25 @@ def test_config_holds_the_protocol_of_the_paper():
     assert len(settings["full"]["seeds"]) == 3
     assert settings["linkage"] in settings["linkages"]
     assert set(settings["shown"]) <= set(settings["linkages"])
+
+
+def test_a_full_run_says_beforehand_what_is_there_and_what_it_takes(tiny, tmp_path):
+    tiny["full"] = {"slices": TOY, "seeds": [0, 1], "equal_moments": [0, 1]}
+    tiny |= {"narrow_gammas": [1.0]}
+    said = []
+    PAPER.reproduce("full", tmp_path, ("figure2", "sensitivity", "equal_moments"), said.append)
+    assert said[0].startswith("slices: the features of 0 of 3 sets are there; to simulate 2 and describe 3 takes about")
+    assert said[1:3] == ["sensitivity: 0 of 1 parts are there.", "equal_moments: 0 of 2 parts are there."]
+    # Figure 2; two seeds, other powers and a cut, one gamma and one rho; two seeds of equal moments, the same.
+    assert said[3].startswith(f"Matrices of distances: {1 + (4 * 4 + 4) + 2 * (4 + 4)}, about")
+    said.clear()
+    PAPER.reproduce("full", tmp_path, ("figure2", "sensitivity", "equal_moments"), said.append)
+    assert said[:3] == [
+        "slices: the features of 1 of 1 sets are there.",
+        "sensitivity: 1 of 1 parts are there.",
+        "equal_moments: 2 of 2 parts are there.",
+    ]
+    assert said[3].startswith("Matrices of distances: 1, about")
+    run_of = Run(tiny, tiny["full"], {}, tmp_path / "other", print)
+    (line,) = PAPER.ahead(run_of, {"figure1"})  # the slices are in the cache
+    assert line.startswith("slices: the features of 0 of 1 sets are there; to simulate 0 and describe 1 takes about")

@@ -32,6 +32,8 @@ def test_the_piece_runs_and_is_kept(tmp_path, monkeypatch):
     assert len(said) == 2
     tables = PAPER.tables("quick", summary)
     assert [len(table.rows) for table in tables] == [4, 4, 2, 2]
+    assert all(list(found) == ["0", "1"] for found in summary["equal_moments"].values())  # every seed is searched
+    assert all(row[-1].count(" / ") == 1 for table in tables[1:3] for row in table.rows)
     assert all(len(row) == len(table.header) for table in tables for row in table.rows)
     assert PAPER.reproduce("quick", tmp_path, ("equal_moments",), said.append) == summary
     assert len(said) == 2

@@ -60,3 +60,14 @@ def test_soft_margins(shrink, tmp_path):
     assert list(summary["soft_margin"]["errors"]) == ["1", "1e+08"]
     (table,) = PAPER.tables("quick", summary)
     assert table.header == ["kernel", "1", "1e+08"]
+
+
+def test_gram_matrices_of_the_corners(shrink, tmp_path):
+    shrink(PAPER, {"gram_matrices": {"points": [8, 10]}}, images=4)
+    summary = PAPER.reproduce("quick", tmp_path, ("gram_matrices",), lambda line: None)
+    assert list(summary["gram_matrices"]) == ["k-IGV normalised", "k-IGV normalised, root"]
+    (table,) = PAPER.tables("quick", summary)
+    assert len(table.rows) == 2 * 2 * 2
+    assert all(len(row) == len(table.header) for row in table.rows)
+    assert all(-1e-12 < found["least eigenvalue"] <= 1 and found["median"] <= found["greatest"] <= 1
+               for cells in summary["gram_matrices"].values() for found in cells.values())  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from kermes import Measures, ground, inspection, kernels
 from kermes.papers import _digits
 from kermes.papers.skm import run as claims
 from kermes.papers.skm.run import PAPER
@@ -30,9 +31,61 @@ def test_times_of_each_column(shrink, tmp_path):
     shrink(PAPER, {"table1": {"images": 1, "points": [6, 8], "samplings": 1, "splits": 1}}, sigma=0.2)
     summary = PAPER.reproduce("quick", tmp_path, ("times",), lambda line: None)
     (table,) = PAPER.tables("quick", summary)
-    assert table.header == ["kernel", "6 points", "8 points"]
-    assert [row[0] for row in table.rows] == ["k-IGV", "k-B"]
-    assert all(float(cell) >= 0 for row in table.rows for cell in row[1:])
+    assert table.header == ["kernel", "6 points", "8 points", "last / first"]
+    assert [row[0] for row in table.rows] == ["k-IGV", "k-B", "RBF, sigma 0.1", "polynomial"]
+    assert all(float(cell) >= 0 for row in table.rows for cell in row[1:3])
+
+
+def test_the_papers_minutes_stand_below_ours():
+    seconds = {name: dict.fromkeys(known, 2.0) for name, known in PAPER.expected["paper"]["times"].items()}
+    (table,) = PAPER.tables("full", {"times": {"seconds": seconds}})
+    assert table.rows[:2] == [
+        ["k-IGV", "2", "2", "2", "2", "2", "1.0"],
+        ["  paper, minutes", "1000", "1400", "2400", "2500", "3200", "3.2"],
+    ]
+
+
+def test_k_b_with_other_parameters(shrink, tmp_path):
+    sizes = {"images": 4, "points": [6], "splits": 2, "etas": [0.01, 0.1], "sigmas": [0.2]}
+    settings = shrink(PAPER, {"other_parameters": sizes}, sigma=0.2)
+    settings["full"] = {"other_parameters": sizes, "table1": sizes}
+    said = []
+    summary = PAPER.reproduce("full", tmp_path, ("other_parameters",), said.append)
+    assert said[0].startswith("other_parameters: 0 of 1 parts are there; the others take about 0.0 minutes")
+    (table,) = PAPER.tables("full", summary)
+    assert table.header == ["sigma", "eta 0.01", "eta 0.1"]
+    assert len(table.rows) == 1
+    run = claims.Run(settings, settings["full"], {}, tmp_path, print)
+    other, times = sorted(PAPER.ahead(run, {"times", "other_parameters"}))
+    assert other.startswith("other_parameters: 1 of 1 parts are there")
+    assert times.startswith("times: 0 of 2 parts are there; the others take about 0.0 minutes")
+
+
+def test_eigenvalues_of_a_narrow_and_a_wide_point_kernel():
+    """Narrow: all but the one that centring takes are 1/d. Wide: before centring, one is 1 and the others 0."""
+    images = _digits.first_of_each(1)
+    (measure, *_) = _digits.sample(images, 190, [40], 0).measures
+    narrow = inspection.covariance_spectrum(measure, ground.Gaussian(sigma=0.005), 39).eigenvalues
+    np.testing.assert_allclose(narrow, 1 / 40, rtol=1e-6)
+    wide = np.linalg.eigvalsh(ground.Gaussian(sigma=10.0)(measure.points, measure.points) / 40)
+    assert wide[-1] > 0.99 > 0.01 > wide[-2]
+
+
+def test_the_function_of_appendix_a():
+    """The integral of exp(mu([0, t])) over t in [0, 1] is continuous, though each exp(mu([0, t])) is not."""
+    t = (np.arange(2000) + 0.5) / 2000
+    kernel = kernels.SemigroupMixture(lambda x: -(x <= t).astype(float), np.full(2000, 1 / 2000))
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples(
+        [rng.random((n, 1)) for n in (1, 2, 3, 3, 5, 8)], [rng.random(n) for n in (1, 2, 3, 3, 5, 8)]
+    )
+    K = kernel(X)
+    assert np.linalg.eigvalsh(K).min() > -1e-12 * K.max()
+    exact = (1 - 0.3) * np.e + 0.3  # of an atom of mass 1 at 0.3, as the sum of two halves
+    halves = Measures.from_samples([[[0.3]], [[0.3]]], [[0.5], [0.5]])
+    assert kernel(halves)[0, 1] == pytest.approx(exact, abs=2e-3)
+    moved = Measures.from_samples([[[0.31]], [[0.31]]], [[0.5], [0.5]])
+    assert abs(kernel(moved)[0, 1] - exact) == pytest.approx(0.01 * (np.e - 1), abs=2e-3)
 
 
 def test_a_machine_without_intercept_has_none():

@@ -38,6 +38,13 @@ def test_figure2_is_the_ratio_of_generalised_variances(tiny):
     assert found["kernel"] == pytest.approx(ratio, rel=1e-4)
 
 
+def test_the_printed_variances_give_nearly_the_printed_kernel_value():
+    printed = PAPER.expected["paper"]["figure2"]
+    products = {name: np.prod(values) for name, values in printed["variances"].items()}
+    assert np.sqrt(products["1"] * products["0"]) / products["mean"] == pytest.approx(0.396, abs=5e-4)
+    assert printed["kernel"] == 0.382
+
+
 def test_eigenvalues_decrease(tiny):
     ones, twos = (figure(run_of(tiny))[0] for figure in (PAPER.pieces["figure4"], PAPER.pieces["figure5"]))
     assert ones.keys() == {"1", "0", "mean"}

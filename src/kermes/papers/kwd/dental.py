@@ -171,13 +171,22 @@ def make_dental_ct(
         raise InvalidParameterError(f"`n_noisy` must be at most `n_slices` = {n_slices}; got {n_noisy}.")
     if not cache:
         return _simulate(n_scans, n_slices, n_noisy, size, seed)
-    path = _cache_folder() / f"dental-ct-v{VERSION}-{n_scans}-{n_slices}-{n_noisy}-{size}-{seed}.npz"
+    path = _cache_folder() / _file_name(n_scans, n_slices, n_noisy, size, seed)
     slices = _read(path)
     if slices is None:
         slices = _simulate(n_scans, n_slices, n_noisy, size, seed)
         with whole(path) as fresh, open(fresh, "wb") as file:
             np.savez_compressed(file, **vars(slices))
     return slices
+
+
+def is_simulated(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -> bool:
+    """Return whether the cache has a file of these slices."""
+    return (_cache_folder() / _file_name(n_scans, n_slices, n_noisy, size, seed)).exists()
+
+
+def _file_name(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -> str:
+    return f"dental-ct-v{VERSION}-{n_scans}-{n_slices}-{n_noisy}-{size}-{seed}.npz"
 
 
 def _simulate(n_scans: int, n_slices: int, n_noisy: int, size: int, seed: int) -> Slices:

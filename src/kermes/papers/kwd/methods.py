@@ -25,10 +25,16 @@ CLASSES = ("clean", "noisy")
 
 def distances(X: Measures, name: str, gamma: float, rho: float, other_power: bool = False) -> FloatArray:
     """Return what the paper clusters: W_2, or J_KL; ``other_power`` gives W_2^2 and the root of J_KL instead."""
+    divergence = divergence_of(name, gamma, rho)
+    return pairwise(X, divergence=divergence, squared=other_power != name.endswith("KL"))  # J_KL is d^2 here
+
+
+def divergence_of(name: str, gamma: float, rho: float) -> divergences.Divergence:
+    """Return the divergence of a method."""
     point_kernel = ground.Gaussian(gamma=gamma) if name.startswith("kernel") else ground.Linear()
-    if name.endswith("KL"):  # J_KL is d^2 here
-        return pairwise(X, divergence=divergences.GaussianKL(point_kernel, reg=rho), squared=not other_power)
-    return pairwise(X, divergence=divergences.GaussianWasserstein(point_kernel), squared=other_power)
+    if name.endswith("KL"):
+        return divergences.GaussianKL(point_kernel, reg=rho)
+    return divergences.GaussianWasserstein(point_kernel)
 
 
 def cluster(D: FloatArray, linkage: str) -> clustering.HierarchicalClustering:
@@ -104,9 +110,19 @@ def read_textures(run: Run, seed: int | None = None, cut: Sequence[float] | None
         kept = {"features": texture_features(images), "noisy": slices.noisy, "scan": slices.scan}
         return {key: values.tolist() for key, values in kept.items()}
 
-    name = f"textures-{seed}" + ("" if cut is None else f"-{cut[0]:g}-{cut[1]:g}")
-    kept = run.keep(name, {"slices": run.sizes["slices"], "seed": seed, "cut": cut}, compute)
+    kept = run.keep(*_textures(run, seed, cut), compute)
     return Textures(minmax_scale(np.array(kept["features"])), np.array(kept["noisy"]), np.array(kept["scan"]))
+
+
+def has_textures(run: Run, seed: int, cut: Sequence[float] | None) -> bool:
+    """Return whether the features of these slices are there."""
+    return run.has(*_textures(run, seed, cut))
+
+
+def _textures(run: Run, seed: int, cut: Sequence[float] | None) -> tuple[str, Numbers]:
+    """Return the name of the file of features, and what they depend on."""
+    name = f"textures-{seed}" + ("" if cut is None else f"-{cut[0]:g}-{cut[1]:g}")
+    return name, {"slices": run.sizes["slices"], "seed": seed, "cut": cut}
 
 
 def _cut(images: AnyArray, percentiles: Sequence[float]) -> FloatArray:

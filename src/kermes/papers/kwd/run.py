@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from statistics import median
 from typing import Any
@@ -12,10 +13,24 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
+from ... import Engine, Measures
 from .._paper import AnyArray, FloatArray, Numbers, Paper, PrintedTable, Result, Run, by_name, flat, off
 from . import figures
-from .dental import make_dental_ct
-from .methods import METHODS, Textures, cluster, distances, of_equal_moments, read_textures, score, scores
+from .dental import is_simulated, make_dental_ct
+from .methods import (
+    COUNT,
+    METHODS,
+    Textures,
+    cluster,
+    distances,
+    divergence_of,
+    has_textures,
+    of_equal_moments,
+    read_textures,
+    score,
+    scores,
+)
+from .texture import texture_features
 
 #: Clean slice of Figure 1: within this distance in mm of the level of the noisy one, so that both show teeth.
 NEAR = 6.0
@@ -45,7 +60,8 @@ def figure2(run: Run) -> Result:
     textures = read_textures(run)
     D = distances(textures.measures(), "kernel Wasserstein", run.settings["gamma"], run.settings["rho"])
     tree = cluster(D, run.settings["linkage"])
-    found = score(tree.labels_, textures.labels) | {"linkage": run.settings["linkage"]}
+    means = {name: float(D[mask].mean()) if mask.any() else None for name, mask in _blocks(tree.labels_).items()}
+    found = score(tree.labels_, textures.labels) | {"linkage": run.settings["linkage"], "mean distance": means}
     return found, partial(figures.clusters, tree, textures.labels, found)
 
 
@@ -68,11 +84,17 @@ def figure4(run: Run) -> Result:
 
 def sensitivity(run: Run) -> Result:
     """Return chi-squares over linkages, seeds, powers, gamma, rho and grey ranges, and how far classes are apart."""
+    settings = run.settings
+    found = run.keep("sensitivity", _depends_on(run, "sensitivity"), partial(_sensitivity_of, run))
+    return found, partial(figures.sensitivity, found, settings)
+
+
+def _sensitivity_of(run: Run) -> Numbers:
     settings, first = run.settings, read_textures(run)
     seeds = {str(seed): read_textures(run, seed) for seed in run.sizes["seeds"]}
     ranges = {f"{cut[0]:g} to {cut[1]:g} %": read_textures(run, cut=cut) for cut in settings["ranges"]}
     cut = {f"{run.sizes['seeds'][0]}, cut to {name}": textures for name, textures in ranges.items()}
-    found = {
+    return {
         "slices": len(first.noisy),
         "seeds": {seed: scores(textures, settings) for seed, textures in seeds.items()},
         "power": scores(first, settings, METHODS, other_power=True),
@@ -80,31 +102,34 @@ def sensitivity(run: Run) -> Result:
         "range": {name: scores(textures, settings) for name, textures in ranges.items()},
         "separability": {name: _separability(textures) for name, textures in (seeds | cut).items()},
     }
-    return found, partial(figures.sensitivity, found, settings)
 
 
 def equal_moments(run: Run) -> Result:
     """Return chi-squares of slices whose mean and variance carry no information, by gamma and rho."""
-    slices, seeds, settings = run.sizes["slices"], run.sizes["equal_moments"], run.settings
+    slices, settings = run.sizes["slices"], run.settings
 
     def compute(seed: int) -> Numbers:
         textures = of_equal_moments(slices, seed)
         found = {"scores": scores(textures, settings), "separability": _separability(textures)}
-        if seed == seeds[0]:
-            found |= _over_parameters(textures, settings, settings["narrow_gammas"])
+        found |= _over_parameters(textures, settings, settings["narrow_gammas"])
         run.say(f"equal moments, seed {seed}: done")
         return found
 
-    keys = ("gamma", "rho", "linkages", "narrow_gammas", "rhos")
-    depends_on = {"slices": slices, **{key: settings[key] for key in keys}}
-    kept = {str(seed): run.keep(f"equal-moments-{seed}", depends_on, partial(compute, seed)) for seed in seeds}
-    first = kept[str(seeds[0])]
-    return {
-        "seeds": {seed: found["scores"] for seed, found in kept.items()},
-        "separability": {seed: found["separability"] for seed, found in kept.items()},
-        "gamma": first["gamma"],
-        "rho": first["rho"],
-    }, None
+    depends_on = _depends_on(run, "equal_moments")
+    kept = {
+        str(seed): run.keep(f"equal-moments-{seed}", depends_on, partial(compute, seed))
+        for seed in run.sizes["equal_moments"]
+    }
+    parts = {"seeds": "scores", "separability": "separability", "gamma": "gamma", "rho": "rho"}
+    return {name: {seed: found[part] for seed, found in kept.items()} for name, part in parts.items()}, None
+
+
+def _depends_on(run: Run, piece: str) -> Numbers:
+    """Return the settings of one of the two pieces whose scores are kept."""
+    common = {key: run.settings[key] for key in ("gamma", "rho", "linkages", "rhos")} | {"slices": run.sizes["slices"]}
+    if piece == "equal_moments":
+        return common | {"narrow_gammas": run.settings["narrow_gammas"], "searched": "all seeds"}
+    return common | {key: run.settings[key] for key in ("gammas", "ranges")} | {"seeds": run.sizes["seeds"]}
 
 
 def _over_parameters(textures: Textures, settings: Numbers, gammas: list[float]) -> Numbers:
@@ -153,6 +178,30 @@ def _blocks(labels: AnyArray) -> dict[str, AnyArray]:
 
 
 class _KernelWasserstein(Paper):
+    def ahead(self, run: Run, chosen: set[str]) -> list[str]:
+        """Say which slices and scores are there, and how long the rest takes, from a few slices and pairs."""
+        searched = [f"equal-moments-{seed}" for seed in run.sizes["equal_moments"]]
+        parts = {"sensitivity": ["sensitivity"], "equal_moments": searched}
+        missing = {
+            piece: sum(not run.has(name, _depends_on(run, piece)) for name in names) for piece, names in parts.items()
+        }
+        said = []
+        wanted = _sets(run, chosen, bool(missing["sensitivity"]))
+        lacking = [which for which in wanted if not has_textures(run, *which)]
+        if wanted:
+            there = f"slices: the features of {len(wanted) - len(lacking)} of {len(wanted)} sets are there"
+            said.append(there + _seconds_of_slices(run, lacking))
+        for piece, names in parts.items():
+            if piece in chosen:
+                said.append(f"{piece}: {len(names) - missing[piece]} of {len(names)} parts are there.")
+        matrices = len(METHODS) * ("figure3" in chosen) + ("figure2" in chosen) + 2 * ("figure4" in chosen)
+        matrices += (missing["sensitivity"] * _matrices(run)) * ("sensitivity" in chosen)
+        matrices += missing["equal_moments"] * _matrices(run, searched=True) * ("equal_moments" in chosen)
+        if matrices:
+            minutes = matrices * _seconds_of_matrix(run) / 60
+            said.append(f"Matrices of distances: {matrices}, about {minutes:.1f} minutes on free cores.")
+        return said
+
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return the contingency table, the chi-squares and what they depend on, with the paper's numbers."""
         paper, shown, made = self.expected["paper"], self.settings["shown"], []
@@ -186,6 +235,56 @@ class _KernelWasserstein(Paper):
         return lines
 
 
+def _sets(run: Run, chosen: set[str], sensitivity: bool) -> list[tuple[int, list[float] | None]]:
+    """Return seed and grey range of the sets of slices that the chosen pieces need."""
+    first, *others = run.sizes["seeds"]
+    sets: list[tuple[int, list[float] | None]] = []
+    if chosen & {"figure1", "figure2", "figure3", "figure4"} or ("sensitivity" in chosen and sensitivity):
+        sets.append((first, None))
+    if "sensitivity" in chosen and sensitivity:
+        sets += [(seed, None) for seed in others] + [(first, cut) for cut in run.settings["ranges"]]
+    return sets
+
+
+#: Slices that are simulated to know how long the others take.
+TRIED = 3
+
+
+def _seconds_of_slices(run: Run, missing: list[tuple[int, list[float] | None]]) -> str:
+    """Return in words how long it takes to simulate and describe the missing sets."""
+    if not missing:
+        return "."
+    sizes = run.sizes["slices"]
+    rates = []
+    for _ in range(2):  # the first time loads what is needed
+        started = time.process_time()
+        tried = make_dental_ct(n_scans=1, n_slices=TRIED, n_noisy=1, size=sizes["size"], cache=False)
+        simulated = time.process_time()
+        texture_features(tried.images)
+        rates.append((simulated - started, time.process_time() - simulated))
+    simulate, describe = (min(seconds) / TRIED for seconds in zip(*rates, strict=True))
+    fresh = len({seed for seed, _ in missing if not is_simulated(**sizes, seed=seed)})
+    seconds = sizes["n_slices"] * (fresh * simulate + len(missing) * describe)
+    return f"; to simulate {fresh} and describe {len(missing)} takes about {seconds / 60:.1f} minutes of a free core."
+
+
+def _matrices(run: Run, searched: bool = False) -> int:
+    """Return how many matrices of distances the sensitivity needs, or a seed of the search on equal moments."""
+    kernels_and_rhos = 2 * len(run.settings["rhos"]) + 2 * len(run.settings["narrow_gammas" if searched else "gammas"])
+    sets = 1 if searched else len(run.sizes["seeds"]) + 1 + len(run.settings["ranges"])  # once with other powers
+    return sets * len(METHODS) + kernels_and_rhos
+
+
+def _seconds_of_matrix(run: Run) -> float:
+    """Return about how long the distances of one method take, in the mean of the four, from the rate of a few."""
+    numbers = np.random.default_rng(0).random((run.sizes["slices"]["n_slices"], COUNT, 1))
+    X, rates = Measures.from_samples(numbers), []
+    for name in METHODS:
+        divergence = divergence_of(name, run.settings["gamma"], run.settings["rho"])
+        rates.append(Engine(memo=False).estimate(X, divergence=divergence).seconds)
+    return sum(rates) / len(rates)
+
+
 def _off(summary: dict[str, Numbers], known: Numbers, tolerance: dict[str, float]) -> list[str]:
     lines = []
     if "figure2" in summary and "figure2" in known:
@@ -207,7 +306,11 @@ def _clusters(found: Numbers, paper: Numbers) -> list[PrintedTable]:
         for name, rate in paper["rates"].items()
     ]
     rates.append(["chi-square", f"{found['chi_square']:.1f}", f"{paper['chi_square']:.0f}"])
+    rates.append(["p-value", f"{found['p_value']:.0e}", "< 0.0001"])
     rates.append(["adjusted Rand index", f"{found['adjusted_rand']:.3f}", ""])
+    for name, distance in found["mean distance"].items():
+        where = "between the clusters" if name == "between" else f"in {name}"
+        rates.append([f"mean distance {where}", _three_digits(distance), ""])
     title = f"Figure 2: kernel Wasserstein distance, {found['linkage']} linkage"
     return [
         PrintedTable(title, ["cluster", "clean", "noisy", "clean, paper", "noisy, paper"], counts),
@@ -243,10 +346,21 @@ def _sensitivity(found: Numbers, shown: list[str]) -> list[PrintedTable]:
 def _equal_moments(found: Numbers, shown: list[str]) -> list[PrintedTable]:
     return [
         _by_linkage(f"Equal moments: {CELL}", "seed", found["seeds"]),
-        _parameter_table(f"Equal moments, point kernel: {CELL}", "gamma", found["gamma"], shown),
-        _parameter_table(f"Equal moments, regularisation: {CELL}", "rho", found["rho"], shown),
+        _over_seeds("Equal moments, point kernel", "gamma", found["gamma"], shown),
+        _over_seeds("Equal moments, regularisation", "rho", found["rho"], shown),
         _areas(found["separability"]),
     ]
+
+
+def _over_seeds(title: str, key: str, seeds: Numbers, shown: list[str]) -> PrintedTable:
+    """A row for each value of a parameter and each method; a cell has the chi-squares of all seeds."""
+    rows = [
+        [value, name, *(" / ".join(f"{seeds[seed][value][name][linkage]['chi_square']:.0f}" for seed in seeds)
+                        for linkage in shown)]
+        for value, scores in next(iter(seeds.values())).items()
+        for name in scores
+    ]  # fmt: skip
+    return PrintedTable(f"{title}: chi-square of seeds {' / '.join(seeds)}", [key, "method", *shown], rows)
 
 
 def _areas(areas: Numbers) -> PrintedTable:

@@ -14,7 +14,10 @@ from .._paper import FloatArray, Numbers, PrintedTable, Result, Run, by_name, pa
 
 
 def figure1(run: Run) -> Result:
-    """Show the first eigenfunction with the linear and the Gaussian point kernel; return the leading eigenvalues."""
+    """Show the first eigenfunction with the linear and the Gaussian point kernel; return the leading eigenvalues.
+
+    And the kernel value of both digits that the text prints: the ratio of generalised variances, linear point kernel.
+    """
     shown = _digits.pair_and_mean((1, 0), run.published["figure1"]["linear"], run.settings["threshold"])
     point_kernels = {"linear": ground.Linear(), "gaussian": ground.Gaussian(sigma=run.settings["figure1"]["sigma"])}
     eigenvalues = {
@@ -24,7 +27,9 @@ def figure1(run: Run) -> Result:
         }
         for name, point_kernel in point_kernels.items()
     }
-    return eigenvalues, partial(_draw, shown, point_kernels)
+    variances = {which: float(np.prod(values)) for which, values in eigenvalues["linear"].items()}
+    value = np.sqrt(variances["1"] * variances["0"]) / variances["mean"]
+    return {**eigenvalues, "kernel": float(value)}, partial(_draw, shown, point_kernels)
 
 
 def figure2a(run: Run) -> Result:
@@ -62,6 +67,32 @@ def soft_margin(run: Run) -> Result:
     return {"errors": found}, None
 
 
+def gram_matrices(run: Run) -> Result:
+    """Return the least eigenvalue and the median and greatest value off the diagonal, normalised kernel and its root.
+
+    Of the cells of Figure 2a, for each sigma at the least and the greatest eta. Diagonals are 1.
+    """
+    sizes = _digits.protocol(run, "gram_matrices", "images", "etas", "sigmas")
+
+    def compute() -> Numbers:
+        X = _digits.sample(_digits.first_of_each(sizes["images"]), sizes["threshold"], sizes["points"], 0).measures
+        found: Numbers = {}
+        for sigma in sizes["sigmas"]:
+            for eta in (sizes["etas"][0], sizes["etas"][-1]):
+                for name, K in list(_digits.igv_grams(X, eta, sigma).items())[1:]:
+                    found.setdefault(name, {})[f"{sigma:g}, {eta:g}"] = _of_gram(K)
+        run.say("gram_matrices: done")
+        return found
+
+    return run.keep("gram_matrices", sizes, compute), None
+
+
+def _of_gram(K: FloatArray) -> dict[str, float]:
+    off = K[~np.eye(len(K), dtype=bool)]
+    least = np.linalg.eigvalsh(K)[0]
+    return {"least eigenvalue": float(least), "median": float(np.median(off)), "greatest": float(off.max())}
+
+
 def _rbf_grams(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
     counts = drawn.pixels.sum(axis=1)
     squared = counts[:, None] + counts[None] - 2.0 * drawn.pixels @ drawn.pixels.T  # pixels that differ: exact integers
@@ -92,9 +123,10 @@ class _FiniteSets(_digits.DigitsPaper):
                 for point_kernel, measures in paper["figure1"].items()
                 for name, known in measures.items()
             ]
+            rows.append(["linear", "kernel value", f"{summary['figure1']['kernel']:.3f}", f"{paper['kernel']:.3f}"])
             made.append(PrintedTable("Figure 1: eigenvalues", ["point kernel", "measure", "ours", "paper"], rows))
         if "figure2a" in summary:
-            made.append(_digits.best_table("Figure 2a", summary["figure2a"]))
+            made += _digits.surface_tables("Figure 2a", summary["figure2a"])
         if "figure2b" in summary:
             found = summary["figure2b"]
             shown = [count for count in _digits.columns(found) if int(count) % 5 == 0]
@@ -106,6 +138,14 @@ class _FiniteSets(_digits.DigitsPaper):
             found = summary["soft_margin"]["errors"]
             rows = [["k-IGV normalised", *map(_digits.mean_and_std, found.values())]]
             made.append(PrintedTable("Error by C, %", ["kernel", *found], rows))
+        if "gram_matrices" in summary:
+            rows = [
+                [name, *cell.split(", "), *(f"{found[key]:.2g}" for key in ("least eigenvalue", "median", "greatest"))]
+                for name, cells in summary["gram_matrices"].items()
+                for cell, found in cells.items()
+            ]
+            header = ["kernel", "sigma", "eta", "least eigenvalue", "median off the diagonal", "greatest"]
+            made.append(PrintedTable("Gram matrices of Figure 2a", header, rows))
         return made
 
 
@@ -113,4 +153,4 @@ def _listed(values: list[float]) -> str:
     return ", ".join(f"{value:.4f}" for value in values)
 
 
-PAPER = _FiniteSets(__package__, by_name(figure1, figure2a, figure2b, rbf), by_name(soft_margin))
+PAPER = _FiniteSets(__package__, by_name(figure1, figure2a, figure2b, rbf), by_name(soft_margin, gram_matrices))

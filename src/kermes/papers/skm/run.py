@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,8 @@ from .._paper import AnyArray, FloatArray, Numbers, PrintedTable, Result, Run, b
 
 #: Numbers of points whose errors are printed of Figure 7, or the nearest measured ones; all are in the figure.
 SHOWN = (10, 20, 35, 60, 100, 200)
+#: Seconds below which times have no ratio.
+SHORTEST = 0.5
 #: Steps after which a machine is said not to converge.
 STEPS = 100_000
 
@@ -33,14 +35,17 @@ def igv_and_rbf(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
     return {**_digits.igv_grams(X, sizes["eta"], sizes["sigma"]), **rbf}
 
 
+def polynomial(parameters: Numbers, drawn: _digits.Sample) -> FloatArray:
+    """Return the polynomial kernel of the binary images."""
+    return np.asarray((drawn.pixels @ drawn.pixels.T + parameters["constant"]) ** parameters["degree"])
+
+
 def all_grams(sizes: Numbers, drawn: _digits.Sample) -> dict[str, FloatArray]:
     """Return those of all rows of Table 1."""
     bhattacharyya = kernels.Bhattacharyya(ground.Gaussian(sigma=sizes["sigma"]), sizes["eta"])
-    overlap = drawn.pixels @ drawn.pixels.T  # z . z' of binary images
-    polynomial = sizes["polynomial"]
     return {
         "k-B": np.asarray(bhattacharyya(drawn.measures)),
-        "polynomial": (overlap + polynomial["constant"]) ** polynomial["degree"],
+        "polynomial": polynomial(sizes["polynomial"], drawn),
         **igv_and_rbf(sizes, drawn),
     }
 
@@ -137,35 +142,94 @@ READINGS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def times(run: Run) -> Result:
-    """Time a Gram matrix of both kernels at each number of points of Table 1, in processor seconds, once compiled."""
-    sizes = _digits.protocol(run, "table1", "eta", "sigma") | {"kernels": list(_timed(run.settings))}
+def other_parameters(run: Run) -> Result:
+    """Measure k-B over a few values of eta and sigma: the paper found those of k-IGV best."""
+    sizes = _depends_on(run, "other_parameters")
 
     def compute() -> Numbers:
-        images = _digits.first_of_each(sizes["images"])
-        drawn = {points: _digits.sample(images, sizes["threshold"], [points], 0) for points in sizes["points"]}
-        found: Numbers = {name: {} for name in sizes["kernels"]}
-        for points, sample in drawn.items():
-            for name, kernel in _timed(run.settings).items():
-                kernel(sample.measures[:2])
-                started = time.process_time()
-                kernel(sample.measures)
-                found[name][str(points)] = round(time.process_time() - started, 1)
+        drawn = _digits.sample(_digits.first_of_each(sizes["images"]), sizes["threshold"], sizes["points"], 0)
+        found: Numbers = {}
+        for sigma in sizes["sigmas"]:
+            for eta in sizes["etas"]:
+                K = np.asarray(kernels.Bhattacharyya(ground.Gaussian(sigma=sigma), eta)(drawn.measures))
+                found.setdefault(f"{sigma:g}", {})[f"{eta:g}"] = _digits.errors(K, drawn.labels, sizes["splits"])
+        run.say("other_parameters: done")
         return found
 
-    return {"seconds": run.keep("times", sizes, compute)}, None
+    return {"errors": run.keep("other_parameters", sizes, compute)}, None
 
 
-def _timed(settings: Numbers) -> dict[str, Any]:
+#: The parts of the times: kernels on measures, which take long, and kernels on vectors.
+TIMES = ("times", "times-vectors")
+
+
+def times(run: Run) -> Result:
+    """Time a Gram matrix of each kernel at each number of points of Table 1, in processor seconds, once compiled."""
+    found: Numbers = {}
+    for name in TIMES:
+        found |= run.keep(name, _depends_on(run, name), partial(_times, run, name))
+    return {"seconds": found}, None
+
+
+def _times(run: Run, name: str) -> Numbers:
+    """Time the kernels on measures, or those on vectors."""
+    sizes, timed = run.sizes["table1"], _timed(run.settings)[name]
+    images = _digits.first_of_each(sizes["images"])
+    found: Numbers = {kernel: {} for kernel in timed}
+    for points in sizes["points"]:
+        sample = _digits.sample(images, run.settings["threshold"], [points], 0)
+        few = _digits.Sample(sample.measures[:2], sample.pixels[:2], sample.labels[:2])
+        for kernel, compute in timed.items():
+            compute(sample if name == TIMES[1] else few)  # compiles
+            started = time.process_time()
+            compute(sample)
+            found[kernel][str(points)] = float(f"{time.process_time() - started:.3g}")
+    run.say(f"{name}: done")
+    return found
+
+
+def _depends_on(run: Run, name: str) -> Numbers:
+    """Return the sizes of the parts that are one file, and of which a full run says how long they take."""
+    if name == "other_parameters":
+        return _digits.protocol(run, name)
+    more = ("polynomial",) if name == "times-vectors" else ("eta", "sigma")
+    return _digits.protocol(run, "table1", *more) | {"kernels": list(_timed(run.settings)[name])}
+
+
+def _matrices_of_times(run: Run) -> list[tuple[Numbers, int, divergences.Divergence]]:
+    """Return sizes, points and divergence of the matrices that take longest."""
+    sizes, smoothing, eta = _depends_on(run, "times"), ground.Gaussian(sigma=run.settings["sigma"]), run.settings["eta"]
+    longest = divergences.GeneralizedVariance(eta, smoothing), divergences.Bhattacharyya(smoothing, eta)
+    return [(sizes, points, divergence) for points in sizes["points"] for divergence in longest]
+
+
+def _matrices_of_other_parameters(run: Run) -> list[tuple[Numbers, int, divergences.Divergence]]:
+    sizes = _depends_on(run, "other_parameters")
+    divergence = divergences.Bhattacharyya(ground.Gaussian(sigma=run.settings["sigma"]), run.settings["eta"])
+    return [(sizes, sizes["points"][0], divergence)] * (len(sizes["etas"]) * len(sizes["sigmas"]))
+
+
+def _timed(settings: Numbers) -> dict[str, dict[str, Callable[[_digits.Sample], FloatArray]]]:
+    """Return the kernels on measures and those on vectors by the names of their parts."""
     smoothing = ground.Gaussian(sigma=settings["sigma"])
     engine = Engine(memo=False)
+    igv = kernels.IGV(settings["eta"], smoothing, normalized=False, engine=engine)
+    bhattacharyya = kernels.Bhattacharyya(smoothing, settings["eta"], engine=engine)
+    rbf = kernels.Exponential(divergences.Euclidean(), length_scale=0.1, engine=engine)
     return {
-        "k-IGV": kernels.IGV(settings["eta"], smoothing, normalized=False, engine=engine),
-        "k-B": kernels.Bhattacharyya(smoothing, settings["eta"], engine=engine),
+        "times": {"k-IGV": partial(_on_measures, igv), "k-B": partial(_on_measures, bhattacharyya)},
+        "times-vectors": {
+            "RBF, sigma 0.1": partial(_on_measures, rbf),
+            "polynomial": partial(polynomial, settings["polynomial"]),
+        },
     }
 
 
-def tables(summary: dict[str, Numbers], paper: Numbers) -> list[PrintedTable]:
+def _on_measures(kernel: Any, drawn: _digits.Sample) -> FloatArray:
+    return np.asarray(kernel(drawn.measures))
+
+
+def tables(summary: dict[str, Numbers], paper: Numbers, minutes: Numbers) -> list[PrintedTable]:
     """Return the tables of these pieces; a column of the paper's Table 1 stands below the readings."""
     made = []
     if "discarded" in summary:
@@ -185,10 +249,27 @@ def tables(summary: dict[str, Numbers], paper: Numbers) -> list[PrintedTable]:
         made.append(PrintedTable(f"Table 1, {column} points, read otherwise: error, %", ["protocol", *header], rows))
     if "times" in summary:
         found = summary["times"]["seconds"]
-        rows = [[name, *(f"{seconds:.1f}" for seconds in values.values())] for name, values in found.items()]
+        rows = []
+        for name, values in found.items():
+            rows.append([name, *(f"{seconds:.2g}" for seconds in values.values()), _growth(values)])
+            if minutes:
+                known = minutes[name]
+                rows.append(["  paper, minutes", *(f"{known[points]:g}" for points in values), _growth(known)])
         columns = [f"{points} points" for points in next(iter(found.values()))]
-        made.append(PrintedTable("A Gram matrix, processor seconds", ["kernel", *columns], rows))
+        title = "A Gram matrix, processor seconds; the paper's minutes are those of a column of its Table 1"
+        made.append(PrintedTable(title, ["kernel", *columns, "last / first"], rows))
+    if "other_parameters" in summary:
+        found = summary["other_parameters"]["errors"]
+        rows = [[sigma, *map(_digits.mean_and_std, row.values())] for sigma, row in found.items()]
+        header = ["sigma", *(f"eta {eta}" for eta in next(iter(found.values())))]
+        made.append(PrintedTable("k-B with other parameters: error, %", header, rows))
     return made
+
+
+def _growth(values: dict[str, float]) -> str:
+    """Return the ratio of the last to the first value; none if the first is too small to be measured."""
+    first, *_, last = values.values()
+    return f"{last / first:.1f}" if first > SHORTEST else ""
 
 
 def table1(run: Run) -> Result:
@@ -215,7 +296,15 @@ def figure3(run: Run) -> Result:
     means = {
         f"{a} and {b}": float(K[np.ix_(labels == a, labels == b)].mean()) for a in digits for b in digits if a <= b
     }
-    return {"mean": means}, partial(_draw_gram, K, labels)
+    pairs = {f"{a} and {b}": np.isin(labels, (a, b)) for a in digits for b in digits if a < b}
+    wrong = {name: _wrong_neighbours(K[np.ix_(kept, kept)], labels[kept]) for name, kept in pairs.items()}
+    return {"mean": means, "wrong neighbours": wrong}, partial(_draw_gram, K, labels)
+
+
+def _wrong_neighbours(K: FloatArray, labels: AnyArray) -> float:
+    """Return the share of images, in percent, whose most similar other image is another digit."""
+    others = K - 2.0 * np.eye(len(K))  # values are at most 1
+    return 100.0 * float((labels[others.argmax(axis=1)] != labels).mean())
 
 
 def figure6(run: Run) -> Result:
@@ -270,6 +359,24 @@ def _draw_gram(K: FloatArray, labels: AnyArray) -> Any:
 
 
 class _SemigroupKernels(_digits.DigitsPaper):
+    files: ClassVar[Mapping[str, int]] = {"explanations": len(READINGS)}
+
+    def ahead(self, run: Run, chosen: set[str]) -> list[str]:
+        """Say it also of the two pieces that have many matrices in one file."""
+        alone = {"times": _matrices_of_times, "other_parameters": _matrices_of_other_parameters}
+        said = super().ahead(run, chosen - alone.keys())
+        for name, matrices in alone.items():
+            if name not in chosen:
+                continue
+            parts = TIMES if name == "times" else (name,)
+            there = [run.has(part, _depends_on(run, part)) for part in parts]
+            seconds = 0.0 if there[0] else sum(_digits.seconds_of_gram(*one) for one in matrices(run))
+            said.append(
+                f"{name}: {sum(there)} of {len(there)} parts are there; the others take about {seconds / 60:.1f} "
+                "minutes on free cores."
+            )
+        return said
+
     def tables(self, size: str, summary: dict[str, Numbers]) -> list[PrintedTable]:
         """Return Table 1 and the numbers of the figures, with the paper's."""
         paper = self.expected["paper"]
@@ -288,16 +395,19 @@ class _SemigroupKernels(_digits.DigitsPaper):
             rows.append(["kernel value", f"{found['kernel']:.3f}", "", f"{paper['figure2']['kernel']:.3f}", ""])
             made.append(PrintedTable("Figure 2: variances", ["measure", "first", "second", "paper", "paper"], rows))
         if "figure3" in summary:
-            rows = [[pair, f"{value:.2f}"] for pair, value in summary["figure3"]["mean"].items()]
-            made.append(PrintedTable("Figure 3: mean kernel value", ["digits", "linear IGV"], rows))
+            wrong = {pair: f"{share:.1f}" for pair, share in summary["figure3"]["wrong neighbours"].items()}
+            rows = [[pair, f"{value:.2f}", wrong.get(pair, "")] for pair, value in summary["figure3"]["mean"].items()]
+            header = ["digits", "mean kernel value", "nearest neighbour is the other digit, %"]
+            made.append(PrintedTable("Figure 3: normalised linear IGV kernel", header, rows))
         if "figure6" in summary:
-            made.append(_digits.best_table("Figure 6", summary["figure6"]))
+            made += _digits.surface_tables("Figure 6", summary["figure6"])
         if "figure7" in summary:
             found = summary["figure7"]
             nearest = [min(_digits.columns(found), key=lambda column: abs(int(column) - wanted)) for wanted in SHOWN]
             title = "Figure 7: error by sampled points, %"
             made.append(_digits.error_table(title, found, paper["figure7"], list(dict.fromkeys(nearest))))
-        return made + tables(summary, paper["table1"] if size == "full" else {})  # quick: fewer images
+        full = size == "full"  # quick: fewer images
+        return made + tables(summary, paper["table1"] if full else {}, paper["times"] if full else {})
 
 
 PAPER = _SemigroupKernels(
@@ -305,5 +415,5 @@ PAPER = _SemigroupKernels(
     by_name(table1, figure2, figure3)
     | {name: partial(_eigenfunctions, digits=digits) for name, digits in (("figure4", (1, 0)), ("figure5", (2, 0)))}
     | by_name(figure6, figure7),
-    by_name(discarded, explanations, times),
+    by_name(discarded, explanations, times, other_parameters),
 )
