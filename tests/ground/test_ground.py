@@ -219,3 +219,19 @@ def test_which_distances_of_scipy_are_metrics(name):
     D = cdist(points, points, name)
     assert (D[:, None] <= D[:, :, None] + D[None] + 1e-12).all()
     assert (D[~np.eye(len(D), dtype=bool)] > 0).all()
+
+
+@pytest.mark.parametrize("base", [ground.Euclidean, ground.SqEuclidean, ground.Torus, ground.Linear, ground.Gaussian])
+@pytest.mark.parametrize("method", ["between", "diagonal", "pick"])
+def test_values_of_compiled_grounds_cannot_be_replaced(base, method):
+    """Cores know them by their code, and would go on with the values of the base."""
+    with pytest.raises(TypeError, match=f"Own defines {method}, but compiled code knows the values of {base.__name__}"):
+        type("Own", (base,), {method: lambda self, *points: 0.0})
+    assert type("Named", (base,), {"nickname": "mine"}).code == base.code
+
+
+@pytest.mark.parametrize("base", [divergences.MMD, divergences.Wasserstein, divergences.Sinkhorn])
+def test_tiles_that_would_not_be_called_are_refused(base):
+    with pytest.raises(TypeError, match=f"Own defines tile, but {base.__name__} computes pairs by what its method"):
+        type("Own", (base,), {"tile": lambda self, *arguments: None})
+    assert issubclass(type("Counted", (base,), {"route": base.route, "work": base.work}), base)

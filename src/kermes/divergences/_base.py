@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import isabstract
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -122,6 +123,17 @@ class Divergence(Frozen, Route, ABC):
 
     Searches reach the parameters, ``divergence__ground__sigma``: :meth:`with_params` makes the changed value.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse tiles of a subclass that would never be called: those of a divergence that chooses among routes."""
+        super().__init_subclass__(**options)
+        choosers = [base for base in cls.__mro__[1:] if "route" in vars(base) and not isabstract(base)]
+        own = [name for name in ("prepare", "tile", "work") if name in vars(cls)]
+        if choosers and own and "route" not in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} defines {own[0]}, but {choosers[0].__name__} computes pairs by what its method route "
+                "returns. Define route(X, Y) instead, or subclass Divergence."
+            )
 
     @property
     def power(self) -> float:

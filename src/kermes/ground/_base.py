@@ -19,9 +19,20 @@ class Ground(Frozen):
     """Base of costs and point kernels: frozen values that compare and hash by their parameters.
 
     The built-in ones are compiled, and known to the cores by their ``code``. One of your own subclasses
-    :class:`~kermes.ground.Cost` or :class:`~kermes.ground.PointKernel` and defines :meth:`between`; its values are
-    tabulated for the cores.
+    :class:`~kermes.ground.Cost` or :class:`~kermes.ground.PointKernel` itself, not a compiled one, and defines
+    :meth:`between`; its values are tabulated for the cores.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse a subclass of a compiled one with values of its own: cores would go on with those of its base."""
+        super().__init_subclass__(**options)
+        compiled = next((base for base in cls.__mro__[1:] if vars(base).get("code") is not None), None)
+        own = [name for name in ("between", "diagonal", "__call__", "pick", "table") if name in vars(cls)]
+        if compiled is not None and own and "code" not in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} defines {own[0]}, but compiled code knows the values of {compiled.__name__} and would "
+                "use them. Subclass ground.Cost or ground.PointKernel instead, or pass a function."
+            )
 
     #: What errors call it.
     _noun: ClassVar[str] = "function of two points"
