@@ -135,7 +135,7 @@ def test_refuses_what_has_no_entropy():
     fine = Measures.from_histograms(np.ones((2, 3)), np.arange(3) / 2)
     with pytest.raises(UnsuitableDataError, match=r"different supports where a shared support is needed.*smoothing="):
         distances(coarse, fine)
-    with pytest.raises(UnsuitableDataError, match="different supports"):
+    with pytest.raises(UnsuitableDataError, match="`Y` has points of its own where a shared support is needed"):
         distances(coarse, Measures.from_samples([[0, 1]]))
     assert distances(coarse, fine, gaussian(1.0)).shape == (2, 2)
 
