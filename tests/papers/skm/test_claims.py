@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 
 from kermes import Measures, ground, inspection, kernels
 from kermes.papers import _digits
-from kermes.papers.skm import run as claims
+from kermes.papers.skm import claims
 from kermes.papers.skm.run import PAPER
 
 
