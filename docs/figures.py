@@ -4,14 +4,15 @@
 """
 
 import json
-import re
 
 import numpy as np
 from tables import HERE, RESULTS
 
 from kermes import ground
+from kermes.papers._digits import draw_curves
 from kermes.papers._paper import save_figure
 from kermes.papers.gpm.figures import errors, failures, stationarity
+from kermes.papers.skm.run import PAPER as SKM
 from kermes.papers.wek.figures import error_curves, matrices
 
 FIGURES = HERE / "papers" / "figures"
@@ -36,21 +37,9 @@ def write_figures():
         save_figure(FIGURES / f"{name}.png", draw)
 
 
-def printed(key, name):
-    """Return the rows of a recorded table as (first cells, numbers), and the numbers of its header."""
-    table = json.loads((RESULTS / f"{key}-printed.json").read_text())["tables"][name]
-    x = [_number(cell) for cell in table["header"]]
-    columns = [i for i, value in enumerate(x) if value is not None]
-    rows = [
-        (row[: columns[0]], [_number(row[i]) for i in columns]) for row in table["rows"]
-    ]
-    return [x[i] for i in columns], rows
-
-
-def _number(cell):
-    """Return the first number of a cell, or None: 15.3 of "15.3 ± 1.0", 40 of "d = 40"."""
-    found = re.search(r"-?\d+(\.\d+)?", cell)
-    return float(found[0]) if found else None
+def _summary(folder):
+    """Return what a recorded run has found, by piece."""
+    return json.loads((RESULTS / folder / "summary.json").read_text())
 
 
 def _panels(count, width=3.0, height=2.5):
@@ -59,13 +48,6 @@ def _panels(count, width=3.0, height=2.5):
 
     figure = Figure(figsize=(width * count + 0.6, height), layout="constrained")
     return figure, list(figure.subplots(1, count, sharey=False, squeeze=False)[0])
-
-
-def _curves(axis, x, rows, style):
-    """Draw rows of numbers, each with its label, leaving out what is missing."""
-    for (label, values), colour in zip(rows, COLOURS, strict=False):
-        shown = [(a, b) for a, b in zip(x, values, strict=True) if b is not None]
-        axis.plot(*zip(*shown, strict=True), style, color=colour, label=label, ms=3)
 
 
 def _wek_matrices(name):
@@ -107,19 +89,17 @@ def skm_figure1():
 
 def skm_table1():
     """Draw Table 1: errors against points, ours and the paper's."""
-    x, rows = printed("skm", "table1")
-    names = [cells[0] for cells, _ in rows]
+    ours = _summary("skm-full")["table1"]["mean"]
+    paper = SKM.expected["paper"]["table1"]
     figure, axes = _panels(2)
-    ours = [(cells[0], v) for cells, v in rows if not cells[0].startswith("paper")]
-    shown = ("k-IGV", "k-B", "polynomial", "RBF, sigma = 0.1")
-    _curves(axes[0], x, [row for row in ours if row[0] in shown], "o-")
-    paper = []
-    for i, name in enumerate(names):
-        if name.startswith("paper"):
-            of = "RBF, sigma = 0.1" if "sigma" in name else names[i - 1]
-            paper.append((of, rows[i][1]))
-    _curves(axes[1], x, paper, "o--")
-    for axis, title in zip(axes, ("ours", "the paper's"), strict=True):
+    for axis, title, table, style in (
+        (axes[0], "ours", ours, "o-"),
+        (axes[1], "the paper's", paper, "o--"),
+    ):
+        for name, colour in zip(paper, COLOURS, strict=True):
+            points = [int(count) for count in table[name]]
+            values = list(table[name].values())
+            axis.plot(points, values, style, color=colour, label=name, ms=3)
         axis.set(title=title, xlabel="points", ylim=(0, 35))
     axes[0].set_ylabel("test error, %")
     axes[1].legend(fontsize=7, frameon=False)
@@ -128,31 +108,22 @@ def skm_table1():
 
 def skm_figure7():
     """Draw errors against points."""
-    x, rows = printed("skm", "figure7")
-    figure, (axis,) = _panels(1, 4.2, 2.8)
-    _curves(axis, x, [(cells[0], values) for cells, values in rows], "o-")
-    axis.axhline(17.5, color="#808080", lw=0.8, ls=":")
-    axis.text(205, 22.0, "RBF in the paper, 200 points", ha="right", fontsize=7)
-    axis.set(xlabel="points", ylabel="test error, %", ylim=(0, None))
-    axis.legend(fontsize=7, frameon=False)
-    return figure
-
-
-def _gpm():
-    return json.loads((RESULTS / "gpm-full" / "summary.json").read_text())
+    return draw_curves(
+        _summary("skm-full")["figure7"], 17.5, "RBF in the paper at 200 points"
+    )
 
 
 def gpm_figure9():
     """Draw failed fits against samples, ours and the published ones."""
-    found = _gpm()
+    found = _summary("gpm-full")
     return failures(found["figure9"], found["figure12"])
 
 
 def gpm_figure10():
     """Draw failed fits against samples, with targets as they are and with centred ones."""
-    return stationarity(_gpm()["figure10"])
+    return stationarity(_summary("gpm-full")["figure10"])
 
 
 def gpm_figure12():
     """Draw mean errors against samples: ours and the published ones."""
-    return errors(_gpm()["figure12"])
+    return errors(_summary("gpm-full")["figure12"])

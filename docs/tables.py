@@ -4,7 +4,6 @@ The documentation build calls it. It reads, and writes into ``papers/tables``:
 
 - ``papers/results/KEY-SIZE``, what ``kermes reproduce KEY --SIZE`` wrote, without its pictures: ``KEY-SIZE.md``,
   ``KEY-SIZE-PART.md`` for each of its parts, and ``KEY-SIZE-PART-N.md`` for each of their tables
-- ``papers/results/KEY-printed.json``, tables of runs of which only the printed numbers were kept: ``KEY-NAME.md``
 - ``benchmarks/results/DATE.json`` of ``python -m benchmarks --record``: ``benchmarks.md``, the newest of each row
 - ``benchmarks/real.json`` of ``python -m benchmarks.real --record``: ``real.md``
 - the fragments in ``changelog.d``: ``unreleased.md``
@@ -26,11 +25,6 @@ BENCHMARKS = HERE.parent / "benchmarks" / "results"
 def write_tables():
     """Write a file of Markdown tables for each folder of results, and one for the benchmarks."""
     TABLES.mkdir(exist_ok=True)
-    for path in sorted(RESULTS.glob("*-printed.json")):
-        key = path.name.removesuffix("-printed.json")
-        for name, table in json.loads(path.read_text())["tables"].items():
-            text = _markdown(table["header"], table["rows"])
-            (TABLES / f"{key}-{name}.md").write_text(text + "\n")
     for folder in sorted(path for path in RESULTS.iterdir() if path.is_dir()):
         key, size = folder.name.split("-")
         paper = import_module(f"kermes.papers.{key}.run").PAPER

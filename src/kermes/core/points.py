@@ -149,16 +149,6 @@ def finish_costs(code, params, out):
 
 
 @tile_core
-def cost_row(code, params, x, i, y, start, stop, out):
-    """out[j] = c(x_i, y_(start + j)) for the ground cost ``code``; squared Euclidean unless it says otherwise."""
-    if code == TORUS:
-        sum_row(wrapped, x, i, y, start, stop, params[0], out)
-    else:
-        sum_row(squared, x, i, y, start, stop, 0.0, out)
-    finish_costs(code, params, out[: stop - start])
-
-
-@tile_core
 def kernel_block(code, params, x, y, out):
     """out[i, j] = k(x_i, y_j) between all points of (d, n) and (d, m)."""
     for i in range(x.shape[1]):
@@ -169,7 +159,7 @@ def kernel_block(code, params, x, y, out):
 def cost_block(code, params, x, y, out):
     """out[i, j] = c(x_i, y_j) between the first n points of x and the first m of y; contiguous.
 
-    Not row by row through ``cost_row``: calls would take longer than rows of 20 points, 2.3 us for 0.3.
+    The row loop is in here: as calls, rows of 20 points took 2.3 us instead of 0.3.
     """
     n, m = out.shape
     if code == TORUS:

@@ -106,7 +106,10 @@ class Paper(ABC):
                 summary[name], drawn = piece(run)
                 for title, drawing in ({name: drawn} if callable(drawn) else drawn or {}).items():
                     save_figure(folder / f"{title}.png", drawing)
-        _write_json(folder / "summary.json", summary)
+        path, pieces = folder / "summary.json", self.pieces | self.optional
+        earlier = json.loads(path.read_text()) if path.exists() else {}
+        together = earlier | summary  # pieces of other runs stay, each as it was last run
+        _write_json(path, {name: together[name] for name in pieces if name in together})
         return summary
 
     def ahead(self, run: Run, chosen: set[str]) -> list[str]:
