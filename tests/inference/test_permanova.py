@@ -254,3 +254,17 @@ def test_distances_are_not_read_as_points():
     ):
         inference.permanova(D, np.repeat([0, 1], 4))
     assert inference.permanova(D, np.repeat([0, 1], 4), "precomputed", random_state=0).p_value < 0.1
+
+
+@pytest.mark.parametrize("offset", [10**17, 2**62, -(2**62)])
+def test_whole_numbers_and_dates_lose_no_digits(offset):
+    points = np.random.default_rng(0).normal(size=(16, 2))
+    D = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    values = np.arange(16) ** 2
+
+    def statistic(values):
+        return inference.trend(D, values, "precomputed", n_permutations=9, random_state=0).statistic
+
+    expected = statistic(values)
+    assert statistic(values + offset) == expected
+    assert statistic(np.datetime64("2024-01-01", "ns") + values.astype("m8[ns]")) == expected

@@ -214,6 +214,10 @@ def compare(
             raise click.UsageError("--html and -o name one file, for the report and for the model.")
     if budget is not None:
         as_seconds(budget, "budget")  # before the data are read
+    if covariates and reading.label in covariates:
+        raise InvalidParameterError(
+            f"`covariates` (--covariates) holds the label {reading.label!r}, which is predicted."
+        )
     found, labels, task = _labelled(reading, task, units=units, covariates=covariates)
     reading.say_hints(found)
     X, scaler = found.measures, reading.scaler(found, automatic=True)

@@ -60,11 +60,11 @@ def _is_ours(path: Path) -> bool:
         return path.is_dir() and not any(path.iterdir())
 
 
-def refuse_name(by: str, names: Iterable[str]) -> None:
-    """Refuse a column of names that would have the name of a column of results."""
-    if by in names:
+def refuse_name(name: str, names: Iterable[str], option: str = "`by` (--by)") -> None:
+    """Refuse a column of the data, given by an option, that would have the name of a column of results."""
+    if name in names:
         raise InvalidParameterError(
-            f"`by` (--by) is {by!r}, as a column of the result is called; rename it in the data."
+            f"{option} is {name!r}, as a column of the result is called; rename it in the data."
         )
 
 

@@ -15,6 +15,9 @@ from ._options import command, output, reads
 from ._output import printed_json, refuse_name, say, wants_json, write_rows
 from ._reading import Reading
 
+#: Stands between the classes of a set: names often have spaces.
+BETWEEN = "|"
+
 
 @command(
     "kermes predict model.kermes new.csv -o predictions.csv",
@@ -158,8 +161,14 @@ def _covered(model: Any, X: Any, coverage: float | None) -> dict[str, Any]:
             )
         return {"low": low, "high": high}
     if hasattr(model, "predict_set"):
-        held = model.predict_set(X, coverage)
-        return {"set": np.array([" ".join(map(str, model.classes_[row])) for row in held])}
+        held, names = model.predict_set(X, coverage), np.array([str(name) for name in model.classes_])
+        divided = [name for name in names if BETWEEN in name]
+        if divided:
+            raise InvalidParameterError(
+                f"`interval` (--interval) writes classes with {BETWEEN!r} between them, and {divided[0]!r} has one; "
+                "predict_set of the model gives the sets in Python."
+            )
+        return {"set": np.array([BETWEEN.join(names[row]) for row in held])}
     raise InvalidParameterError("this model has no intervals; fit with --calibrate for them.")
 
 

@@ -97,6 +97,9 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
     reading.say_hints(found)
     X, scaler = found.measures, reading.scaler(found)
     stop_if_dry()
+    names = found.columns or tuple(f"x{j}" for j in range(X.dim))
+    for name in names if output.suffix.lower() != ".npz" else ():
+        refuse_name(name, ["weight"], "a coordinate (--columns)")
     scaled = X if scaler is None else scaler.transform(X)
     grouped = reading.label is not None or reading.labels is not None
     groups = np.unique(found.labels) if grouped else None
@@ -105,7 +108,7 @@ def mean(reading: Reading, divergence: Named, mean_atoms: int | None, seed: int,
     means = kermes.Measures.concatenate([kermes.inference.barycenter(part, **options) for part in parts])
     if scaler is not None:
         means = means.map_points(scaler.transformer_.inverse_transform)  # back to the units of the file
-    _write(means, groups, reading.label or "label", found.columns or tuple(f"x{j}" for j in range(means.dim)), output)
+    _write(means, groups, reading.label or "label", names, output)
     sizes = dict(zip(["all"] if groups is None else map(str, groups), map(len, parts), strict=True))
     if printed_json({"measures": sizes, "atoms": means.sizes, "output": output}):
         return
@@ -121,7 +124,7 @@ def _write(means: Any, groups: Any, label: str, names: tuple[str, ...], path: Pa
         return
     columns: dict[str, Any] = dict(zip(names, means.points.T, strict=True)) | {"weight": means.weights}
     if groups is not None:
-        refuse_name(label, columns)
+        refuse_name(label, columns, "the label (--label)")
         columns = {label: np.repeat(groups, means.sizes)} | columns
     write_rows(columns, path)
 

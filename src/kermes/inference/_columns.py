@@ -81,8 +81,9 @@ def as_number(values: Any, name: str, n: int | None = None) -> Column:
         raise InvalidParameterError(
             f"`{name}` must hold finite numbers; that of measure {gaps[0]} is {found[gaps[0]]}."
         )
+    exact = found.ndim == 1 and found.dtype.kind in "iuMm"
     try:
-        x = np.asarray(values, dtype=np.float64)
+        x = _above_least(found) if exact else np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         got = type(values).__name__ if found.ndim == 0 else repr(found.ravel()[0])
         raise InvalidParameterError(f"`{name}` must hold a number for each measure; got {got}.") from None
@@ -92,9 +93,18 @@ def as_number(values: Any, name: str, n: int | None = None) -> Column:
         i = int(np.flatnonzero(~np.isfinite(x))[0])
         raise InvalidParameterError(f"`{name}` must hold finite numbers; that of measure {i} is {x[i]}.")
     if (x == x[0]).all():
-        raise UnsuitableDataError(f"`{name}` is {x[0]:g} for every measure: a constant explains nothing.")
+        value = found[0] if exact else f"{x[0]:g}"
+        raise UnsuitableDataError(f"`{name}` is {value} for every measure: a constant explains nothing.")
     codes = np.unique(x, return_inverse=True)[1].astype(np.int64)
     with np.errstate(over="ignore"):
         low, reach = x.min(), x.max() - x.min()
     scaled = (x - low) / reach if np.isfinite(reach) else x / np.abs(x).max()
     return Column(name, codes, (scaled - scaled.mean())[:, None])
+
+
+def _above_least(values: AnyArray) -> FloatArray:
+    """Return whole numbers or dates less the least of them: doubles have 53 bits, nanoseconds since 1970 take 61."""
+    whole = values.astype(np.int64) if values.dtype.kind in "Mm" else values
+    numbers = [int(value) for value in whole]
+    least = min(numbers, default=0)
+    return np.array([number - least for number in numbers], dtype=np.float64)
