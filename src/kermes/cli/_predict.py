@@ -162,7 +162,7 @@ def _covered(model: Any, X: Any, coverage: float | None) -> dict[str, Any]:
         return {"low": low, "high": high}
     if hasattr(model, "predict_set"):
         held, names = model.predict_set(X, coverage), np.array([str(name) for name in model.classes_])
-        divided = [name for name in names if BETWEEN in name]
+        divided = [str(name) for name in names if BETWEEN in name]
         if divided:
             raise InvalidParameterError(
                 f"`interval` (--interval) writes classes with {BETWEEN!r} between them, and {divided[0]!r} has one; "
