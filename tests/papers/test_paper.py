@@ -110,8 +110,8 @@ def test_every_paper_has_the_same_face(key):
 RESULTS = Path(__file__).parents[2] / "docs" / "papers" / "results"
 
 
-@pytest.mark.parametrize("key", ["skfs", "skm"])
-def test_recorded_runs_hold_the_recorded_numbers(key):
+@pytest.mark.parametrize(("key", "least"), [("skfs", 60), ("skm", 50)])
+def test_recorded_runs_hold_the_recorded_numbers(key, least):
     """Means are those of the file that a new run is held against."""
     summary = json.loads((RESULTS / f"{key}-full" / "summary.json").read_text())
     recorded = get_paper(key).expected["full"]
@@ -123,4 +123,4 @@ def test_recorded_runs_hold_the_recorded_numbers(key):
             pairs = [(ours, known)] if "best" in found else [(ours[n], value) for n, value in known.items()]
             assert all(a == pytest.approx(b, abs=0.011) for a, b in pairs), (piece, kernel)
             compared += len(pairs)
-    assert compared >= 45
+    assert compared >= least

@@ -101,12 +101,13 @@ class Paper(ABC):
         for line in self.ahead(run, chosen) if size == "full" else []:
             say(line)
         summary: dict[str, Numbers] = {}
-        for name, piece in (self.pieces | self.optional).items():
+        pieces = self.pieces | self.optional
+        for name, piece in pieces.items():
             if name in chosen:
                 summary[name], drawn = piece(run)
                 for title, drawing in ({name: drawn} if callable(drawn) else drawn or {}).items():
                     save_figure(folder / f"{title}.png", drawing)
-        path, pieces = folder / "summary.json", self.pieces | self.optional
+        path = folder / "summary.json"
         earlier = json.loads(path.read_text()) if path.exists() else {}
         together = earlier | summary  # pieces of other runs stay, each as it was last run
         _write_json(path, {name: together[name] for name in pieces if name in together})
