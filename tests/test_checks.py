@@ -60,7 +60,6 @@ SQUARE = pd.DataFrame(np.eye(12), index=KEYS, columns=KEYS)
         ("wass", "wasserstein"),
         ("sinkhron", "sinkhorn"),
         ("gausian_waserstein", "gaussian-wasserstein"),
-        ("gaussian", None),  # two names have it
         ("energy", None),
         ("arm", None),
         ("x", None),
@@ -72,6 +71,13 @@ def test_guesses_are_near(word, meant):
     names = ["fit", "mmd", "sliced", "wasserstein", "sinkhorn", "gaussian-wasserstein", "gaussian-kl", "entropy", "age"]
     assert nearest(word, names) == meant
     assert guess(word, iter(names)) == ("" if meant is None else f" Did you mean {meant!r}?")
+
+
+def test_a_part_of_several_names_is_near_to_all_of_them():
+    names = ["wasserstein", "gaussian-wasserstein", "gaussian-kl", "kernel-kl"]
+    assert nearest("gaussian", names) is nearest("kl", names) is None
+    assert guess("gaussian", names) == " Did you mean 'gaussian-wasserstein' or 'gaussian-kl'?"
+    assert guess("KL", names) == " Did you mean 'gaussian-kl' or 'kernel-kl'?"
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,14 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
 
 
 def guess(value: Any, options: Iterable[str]) -> str:
-    """Return a question, with a space before it, that names the option nearest to ``value``; '' if none is near."""
+    """Return a question, with a space before it, that names the options nearest to ``value``; '' if none is near.
+
+    If it is a slip of none, those are near that have it as a part between hyphens.
+    """
+    options = list(options)
     close = nearest(value, options)
-    return "" if close is None else f" Did you mean {close!r}?"
+    near = [option for option in options if str(value).lower() in str(option).split("-")] if close is None else [close]
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def nearest(value: Any, options: Iterable[str]) -> str | None:

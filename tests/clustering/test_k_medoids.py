@@ -131,7 +131,10 @@ def test_extreme_scales(scale):
 def test_what_is_refused():
     X = groups(5)
     for parameters, message in [
-        ({"n_clusters": 6}, "`n_clusters` must be at most the number of measures, n_samples = 5; got 6"),
+        (
+            {"n_clusters": 6},
+            r"`n_clusters` \(--clusters\) must be at most the number of measures, n_samples = 5; got 6",
+        ),
         ({"n_clusters": 0}, "`n_clusters` must be an integer of at least 1"),
         ({"init": "k-medoids+"}, "`init` must be one of .* Did you mean 'k-medoids"),
         ({"max_iter": 0}, "`max_iter` must be an integer of at least 1"),

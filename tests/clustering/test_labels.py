@@ -37,7 +37,8 @@ def test_what_is_no_tree():
         with pytest.raises(InvalidParameterError, match="`Z` must"):
             as_linkage(wrong, "Z")
     with pytest.raises(
-        InvalidParameterError, match="`n_clusters` must be at most the number of measures, n_samples = 5"
+        InvalidParameterError,
+        match=r"`n_clusters` \(--clusters\) must be at most the number of measures, n_samples = 5",
     ):
         cut_tree(Z, 6)
     with pytest.raises(InvalidParameterError, match="`n_clusters` must be an integer of at least 1; got 0"):

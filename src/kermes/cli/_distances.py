@@ -39,7 +39,7 @@ LARGEST = 5000
 @click.option("--squared", is_flag=True, help="Squared distances.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler that does the work, tcp://...")
 @click.option("--resume", is_flag=True, is_eager=True, help="Go on with an unfinished .zarr.")
-@output("Where to: .npy, .npz, .csv, or .zarr for matrices beyond memory.", *MATRICES, unwritten="d.npy")
+@output("The file to write: .npy, .npz, .csv, or .zarr for matrices beyond memory.", *MATRICES, unwritten="d.npy")
 def distances(
     reading: Reading, divergence: Named, squared: bool, scheduler: str | None, resume: bool, output: Path
 ) -> None:
@@ -50,7 +50,7 @@ def distances(
     """
     if resume and not is_zarr(output):
         raise InvalidParameterError("`resume` (--resume) goes on with a .zarr; other files are written at the end.")
-    found = reading.scaled()
+    found = reading.scaled(divergence)
     executor: dict[str, Any] = {}
     if scheduler is not None:
         distributed = needed("distributed", "distributed", "A Dask scheduler")
@@ -91,13 +91,13 @@ def distances(
 @reads(labels=False)
 @kernel
 @click.option("--repair", type=click.Choice(["clip", "flip", "shift"]), help="Make an indefinite matrix semidefinite.")
-@output("Where to: .npy, .npz, .csv or .zarr.", *MATRICES, unwritten="k.npy")
+@output("The file to write: .npy, .npz, .csv or .zarr.", *MATRICES, unwritten="k.npy")
 def gram(reading: Reading, kernel: Named, repair: str | None, output: Path) -> None:
     """Compute the Gram matrix of a kernel; is it definite?
 
     Without a length scale in the name of the kernel, the median of the positive distances is taken.
     """
-    found = reading.scaled()
+    found = reading.scaled(kernel)
     chosen = with_length_scale(kernel, found.measures)
     K = chosen(found.measures)
     spectrum = kermes.definiteness.spectrum(K)
@@ -212,7 +212,7 @@ def diagnose(reading: Reading, kernel: Named, most: int, seed: int) -> None:
 
     Also the length scale to start with, and the error of the nearest neighbour if there are labels.
     """
-    found = reading.scaled()
+    found = reading.scaled(kernel)
     X, labels = found.measures, found.labels
     facts = {  # known without any pair
         "measures": len(X),
@@ -288,7 +288,9 @@ def _advice(facts: dict[str, Any], judged: dict[str, Any], along: list[dict[str,
         lines.append(f"{repeated}; cross-validation on such is too optimistic.")
     if judged["spectrum"] == "indefinite":
         lines.append("The Gram matrix is indefinite: --learner lssvm takes it; gram --repair clip mends it.")
-    if judged.get("median positive distance") == 0:
+    if facts["measures"] == 1:
+        lines.append("There is one measure, so there are no distances to judge.")
+    elif judged.get("median positive distance") == 0:
         lines.append(
             "All distances are 0: this kernel does not tell the measures apart. Try another, or other columns."
         )

@@ -18,7 +18,7 @@ from .._typing import FloatArray
 from ._naming import Named
 from ._options import assigned, blocks, command, divergence, output, reads, seed
 from ._output import number, print_table, printed_json, say, show
-from ._reading import Reading
+from ._reading import Reading, say_if_apart
 
 #: Level at which the sentence speaks of a difference.
 LEVEL = 0.05
@@ -37,7 +37,9 @@ ALONG = ("name", "shift", "distance", "chance", "p_value")
 @blocks
 @assigned
 @divergence
-@click.option("--permutations", type=click.IntRange(1), default=9999, show_default=True, help="All, if they are fewer.")
+@click.option(
+    "--permutations", type=click.IntRange(1), default=9999, show_default=True, help="How many; all there are, if fewer."
+)
 @click.option("--trend", is_flag=True, help="The label is a number (age, dose): test whether measures move with it.")
 @click.option("--pairwise", is_flag=True, help="Also every pair of groups, with Holm's correction.")
 @seed
@@ -60,6 +62,7 @@ def test_groups(
     if trend and pairwise:
         raise click.UsageError("--trend has no groups for --pairwise.")
     found, held = reading.read_groups(numbers=trend, blocks=blocks, units=units)
+    say_if_apart(found.measures, divergence)
     X = reading.rescaled(found, automatic=True)[0]
     D = kermes.pairwise(X, divergence=divergence.made)
     given: dict[str, Any] = {"divergence": "precomputed", "n_permutations": permutations, "random_state": seed} | held
@@ -133,7 +136,9 @@ def _plain(test: Any) -> dict[str, Any]:
 @reads(groups=True)
 @blocks
 @assigned
-@click.option("--permutations", type=click.IntRange(1), default=999, show_default=True, help="All, if they are fewer.")
+@click.option(
+    "--permutations", type=click.IntRange(1), default=999, show_default=True, help="How many; all there are, if fewer."
+)
 @seed
 @output("Where the picture goes: .png, .pdf or .svg.", ".png", ".pdf", ".svg")
 def explain(

@@ -27,6 +27,8 @@ OBJECTS: dict[str, Callable[[], dict[str, Any]]] = {
     "smoothing": lambda: {"gaussian": kermes.ground.Gaussian},
     "cost": lambda: kermes.ground.COSTS,
 }
+#: What the command line calls such a parameter, of which it gives the parameters.
+NEEDED = {"ground": "a point kernel", "smoothing": "a smoothing kernel", "cost": "a cost"}
 #: What turns a distance into a kernel: exp(-(d / length_scale)^power / 2), or exp(-t d^2) of a Jensen difference.
 PROFILE = ("length_scale", "power", "t", "normalized")
 #: Rates of semigroup kernels that are tried.
@@ -102,7 +104,8 @@ class Entry:
         empty = inspect.Parameter.empty
         lacking = [name for name, default in self.parameters.items() if default is empty and name not in given]
         if lacking:
-            raise InvalidParameterError(f"{self.name} needs the parameter {lacking[0]}, such as {self.example}.")
+            what = NEEDED.get(lacking[0], f"the parameter {lacking[0]}")
+            raise InvalidParameterError(f"{self.name} needs {what}, such as {self.example}.")
         return self.cls(**given)
 
 
@@ -133,6 +136,8 @@ DIVERGENCES, KERNELS = ({entry.name: entry for entry in listed} for listed in (_
 def parse(string: str) -> Spec:
     """Return the name and the parameters of ``name:key=value,key=value``."""
     name, _, rest = string.partition(":")
+    if {"=", ","} & set(name):
+        raise InvalidParameterError(f"{string!r} must have the form name:parameter=value,parameter=value.")
     options: dict[str, Any] = {}
     for item in [part.strip() for part in rest.split(",") if part.strip()]:
         key, value = (side.strip() for side in item.partition("=")[::2])

@@ -124,7 +124,8 @@ class Name(click.ParamType):  # type: ignore[type-arg]
         try:
             return naming.Named(str(value), getattr(naming, self._kind)(value), naming.parse(value).options)
         except InvalidParameterError as error:
-            self.fail(f"{error} All names: kermes list.", param, ctx)
+            known = str(value).partition(":")[0].strip() in [entry.name for _, entry in naming.entries()]
+            self.fail(f"{error}{'' if known else ' All names: kermes list.'}", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Offer the names."""
@@ -251,7 +252,10 @@ html = functools.partial(
     click.option, "--html", cls=OutputOption, type=click.Path(dir_okay=False, path_type=Path), callback=new_file
 )
 task = click.option(
-    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", help="By the labels."
+    "--task",
+    type=click.Choice(["auto", "classification", "regression"]),
+    default="auto",
+    help="What to learn; auto: by the labels.",
 )
 divergence = click.option(
     "-d", "--divergence", type=Name("divergence"), default="sliced", show_default=True, help="The distance."

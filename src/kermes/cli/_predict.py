@@ -33,7 +33,7 @@ BETWEEN = "|"
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     help="Also an interval, or a set of classes, of this coverage.",
 )
-@output("Where to: .csv or .parquet; printed by default.", ".csv", ".parquet")
+@output("The file to write: .csv or .parquet; printed by default.", ".csv", ".parquet")
 def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: float | None, output: Path | None) -> None:
     """Predict with a saved model, a row for each measure.
 

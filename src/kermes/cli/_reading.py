@@ -10,11 +10,13 @@ import numpy as np
 
 import kermes
 
+from .._quantities import counted
 from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
 from ..files import kind, read
 from ..files._data import MEANING
 from ..measures._frame import without_value
+from ._naming import Named
 from ._output import say
 
 #: Coordinates whose standard deviations differ by more than this factor should be standardised.
@@ -77,6 +79,8 @@ class Reading:
         if self.invert and self.white is not None:
             named["invert"] = self.white
         data = read(self.path, metadata=tuple(asked), **named)
+        if data.dropped:
+            say(f"{counted(data.dropped, 'row')} without a number left out (--drop-missing)")
         X = data.measures
         if self.scale is not None:
             if len(self.scale) != X.dim:
@@ -112,10 +116,11 @@ class Reading:
         self.say_hints(found)
         return found, {option: None if name is None else found.metadata[name] for option, name in columns.items()}
 
-    def scaled(self) -> Any:
+    def scaled(self, *compared: Named) -> Any:
         """Return the data of the file, standardised if that was asked for: for commands without a model."""
         data = self.read()
         self.say_hints(data)
+        say_if_apart(data.measures, *compared)
         return replace(data, measures=self.rescaled(data)[0])
 
     def rescaled(self, data: Any, automatic: bool = False) -> tuple[Any, Any]:
@@ -213,6 +218,18 @@ def unequal(found: list[dict[str, Any]]) -> bool:
     """Whether coordinates that vary have scales so different that one of them decides all distances."""
     stds = [row["std"] for row in found if row["std"]]
     return bool(stds and max(stds) > UNEQUAL * min(stds))
+
+
+def say_if_apart(X: Any, *compared: Named) -> None:
+    """Warn of weight vectors that are compared between measures no two of which have a point in common."""
+    divergences = [getattr(one.made, "divergence", one.made) for one in compared]
+    if not any(isinstance(one, kermes.divergences.Euclidean) for one in divergences) or X.support is not None:
+        return
+    if len(X) > 1 and len(np.unique(X.points, axis=0)) == len(X.points):
+        say(
+            "Warning: no two measures have a point in common, so that euclidean, which compares masses point by point, "
+            "knows their weights only, not where they lie. Take another distance, such as sliced."
+        )
 
 
 def units_of(data: Any, units: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import kermes
 
 from .._dry_run import stop_if_dry
 from ..files import Data, write
+from ..files._tables import WEIGHTS
 from ._naming import Named
 from ._options import Renamed, command, divergence, output, reads, seed
 from ._output import print_table, printed_json, refuse_name, say, show, write_rows
@@ -40,7 +42,7 @@ def cluster(
     their mean is shown.
     """
     clustering = kermes.clustering
-    found = reading.scaled()
+    found = reading.scaled(divergence)
     refuse_name(found.by, ["cluster"])
     X = found.measures
     model: Any = clustering.KMedoids(divergence.made, clusters, random_state=seed)
@@ -134,7 +136,9 @@ def _write(means: Any, groups: Any, label: str, names: tuple[str, ...], path: Pa
     "kermes convert digits.npz --threshold 4 --atoms 30 -o digits.csv",
 )
 @reads()
-@output("Where to: .npz (measures), .csv or .parquet (one row per atom).", *MEASURES, unwritten="measures.npz")
+@output(
+    "The file to write: .npz (measures), .csv or .parquet (a row for each atom).", *MEASURES, unwritten="measures.npz"
+)
 def convert(reading: Reading, output: Path) -> None:
     """Turn tables, images, IDX files into measures, and back.
 
@@ -144,6 +148,9 @@ def convert(reading: Reading, output: Path) -> None:
     write(found, output)
     if reading.standardize:
         say("The file holds standardised coordinates. Models standardise new data themselves: do not predict from it.")
+    if output.suffix.lower() != ".npz":
+        label = "" if found.labels is None else " --label label"
+        say(f"Read it with: --by {shlex.quote(found.by)} --weights {WEIGHTS[0]}{label}")
     X = found.measures
     facts = {"measures": len(X), "atoms": len(X.weights), "dim": X.dim, "labels": found.labels is not None}
     if not printed_json(facts | {"output": output}):

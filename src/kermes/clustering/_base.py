@@ -22,7 +22,7 @@ def number_of_clusters(value: int, n_measures: int) -> int:
     value = integer(value, "n_clusters", low=1)
     if value > n_measures:
         raise InvalidParameterError(
-            f"`n_clusters` must be at most the number of measures, n_samples = {n_measures}; got {value}. "
+            f"`n_clusters` (--clusters) must be at most the number of measures, n_samples = {n_measures}; got {value}. "
             "Ask for fewer clusters."
         )
     return value

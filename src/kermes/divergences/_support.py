@@ -101,7 +101,8 @@ def require_finite_set(X: Measures) -> None:
         raise UnsuitableDataError(
             "entropies of histograms need a shared support, and these measures have none. Make them with "
             "Measures.from_histograms or from_images; or compare the clouds smoothed, "
-            "JensenShannon(smoothing=ground.Gaussian(sigma=...)), with sigma a length in the units of the points."
+            "JensenShannon(smoothing=ground.Gaussian(sigma=...)) or -d jensen-shannon:sigma=..., with sigma a length "
+            "in the units of the points."
         )
 
 

@@ -70,6 +70,8 @@ class Data:
     white : float or None
         Images that were inverted: the grey value without mass, which ``read(other, invert=white)`` takes for other
         images too.
+    dropped : int
+        Rows of a table that lacked a number and were left out (``drop_missing``).
     """
 
     measures: Measures
@@ -79,6 +81,7 @@ class Data:
     kind: str = "measures"
     metadata: dict[str, AnyArray] = field(default_factory=dict)
     white: float | None = None
+    dropped: int = 0
 
     def __post_init__(self) -> None:
         require_order(self.measures, "measures", labels=self.labels, metadata=self.metadata)
@@ -139,7 +142,8 @@ def read(
         Tables, cells: the column that says which measure a row belongs to.
     columns : list of str, optional
         Tables: the coordinates; by default all columns of numbers that have no other use and were not written as
-        categories. ``.h5ad``: genes. ``.fcs``: channels, by detector or stain; all but time by default.
+        categories; one that is called weight or weights must have a use. ``.h5ad``: genes. ``.fcs``: channels, by
+        detector or stain; all but time by default.
     weights : str, optional
         Tables, cells: the column of masses; 1 each by default.
     label : str, optional

@@ -27,6 +27,8 @@ from ._data import Data
 WHOLE, DECIMAL = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII), re.compile(r"-?\d+\.\d+", re.ASCII)
 #: What pandas calls row numbers: in text, in text that it wrote twice, in Parquet.
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+#: What columns of masses are called; we write the first.
+WEIGHTS = ("weight", "weights")
 #: Whole numbers, also as spreadsheets write them.
 SPREADSHEET = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
 
@@ -69,7 +71,10 @@ def read_source(
         require_column(source.schema, name)
         _refuse_bytes(source, name, path)
     if wanted.columns is None:
-        wanted = wanted._replace(columns=_coordinates(source, {*wanted.names, *categories}, path, decimal))
+        columns = _coordinates(source, {*wanted.names, *categories}, path, decimal)
+        if wanted.weights is None:
+            _refuse_likely_weights(columns, path)
+        wanted = wanted._replace(columns=columns)
     for name in wanted.numbers:
         others = [other for other in wanted.columns or () if other != name]
         _refuse_stray_string(source, name, path, others, decimal, required=True)
@@ -79,7 +84,8 @@ def read_source(
         what = "1 measure has" if len(found.lost) == 1 else f"{len(found.lost)} measures have"
         message = f"{what} no complete row and no place in the result: {_first_of(found.lost)}."
         warnings.warn(message, KermesWarning, stacklevel=2)
-    return Data.of_columns(found.packed, wanted, found.constants, found.columns, "table")
+    data = Data.of_columns(found.packed, wanted, found.constants, found.columns, "table")
+    return replace(data, dropped=found.dropped)
 
 
 def _as_numbers(names: AnyArray) -> AnyArray:
@@ -131,10 +137,22 @@ def _coordinates(source: Source, used: set[str], path: Path, decimal: str | None
     for name in free:
         _refuse_stray_string(source, name, path, found, decimal, required=False)
     if not found:
+        lists = [name for name in free if source.schema[name] in (nw.List, nw.Array)]
+        hint = f" Name columns of lists: --columns {','.join(lists)} (columns={lists})." if lists else ""
         raise InvalidMeasureError(
-            f"no column of numbers is left for the coordinates; the table has {listed(source.schema)}."
+            f"no column of numbers is left for the coordinates; the table has {listed(source.schema)}.{hint}"
         )
     return found
+
+
+def _refuse_likely_weights(columns: Sequence[str], path: Path) -> None:
+    """Refuse to take for a coordinate what is called as weights are, also in tables that :func:`write` wrote."""
+    for name in columns:
+        if name.strip().casefold() in WEIGHTS:
+            raise InvalidParameterError(
+                f"{path.name!r} has a column {name!r} of which nothing was said: masses (--weights {name}, "
+                f"weights={name!r}), or a coordinate (--columns {','.join(columns)})?"
+            )
 
 
 def _refuse_stray_string(

@@ -46,7 +46,8 @@ class Study:
         if found.distinct == 1:
             raise UnsuitableDataError(
                 f"the blocks leave no permutation: {self.tested[0].name} is constant within every block. If it was "
-                "assigned to whole blocks (an arm to each donor), pass these as `units`; otherwise leave them out."
+                "assigned to whole blocks (an arm to each donor), pass these as `units` (--units); otherwise leave "
+                "them out."
             )
         return found
 

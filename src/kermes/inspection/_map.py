@@ -38,8 +38,9 @@ def nearest(
     ----------
     X : Measures, or anything ``as_measures`` takes
     query : int or Measure
-        A row of X, or any measure, such as ``X_test[3]``. A member of X is not its own neighbour, whether it is given
-        as ``i`` or as ``X[i]``; other measures equal to it are.
+        A row of X, or any measure, such as ``X_test[3]``. A member of X is not its own neighbour: of ``i`` the row i is
+        left out, of ``X[i]`` every row of X that is this measure again (of a view that repeats rows, several). Other
+        measures of equal content are neighbours.
     divergence : Divergence, optional
         Sliced Wasserstein by default.
     k : int

@@ -81,6 +81,7 @@ class Read(NamedTuple):
     constants: dict[str, AnyArray]
     columns: tuple[str, ...]
     lost: AnyArray  # names of measures without a complete row
+    dropped: int = 0  # rows that lack a number
 
 
 def from_frame(frame: Any, by: str, columns: str | Sequence[str], weights: str | None) -> Packed:
@@ -148,7 +149,8 @@ def read(source: Source, wanted: Wanted, gaps: str = "pass") -> Read:
         points, weights, offsets = points[rows], weights[rows], ragged.offsets_of(np.diff(offsets)[left])
         keys, lost = keys[left], keys[~left]
         constants = {name: values[left] for name, values in constants.items()}
-    return Read(pack(points, weights, offsets, keys=keys, copy=False), constants, columns, lost)
+    dropped = 0 if complete is None else int(np.count_nonzero(~complete))
+    return Read(pack(points, weights, offsets, keys=keys, copy=False), constants, columns, lost, dropped)
 
 
 def groups(
