@@ -64,7 +64,8 @@ class OneThread:
 
     One level of parallelism, and the same rounding everywhere. The limit belongs to the process, and setting it while
     another thread is at work in BLAS can leave that thread waiting for ever: so there is one switch for all callers,
-    the first to enter sets it, the last to leave lifts it.
+    the first to enter sets it, the last to leave lifts it. Work for several threads is inside from its first product:
+    a thread of BLAS that is done waits for the next one for 0.1 s, busily, on a core that others could use.
     """
 
     def __init__(self) -> None:

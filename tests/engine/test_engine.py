@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kermes import Engine, Measures, divergences, pairwise
 from kermes.core import status as codes
@@ -223,6 +224,38 @@ def test_nested_calls_run_in_one_thread():
     worker.start()
     worker.join()
     assert set(Probe.calls) == {"outer"}
+
+
+@dataclass(frozen=True)
+class Watching(Probe):
+    """Notes how many threads BLAS has where a route is chosen, measures are prepared and tiles computed."""
+
+    seen: ClassVar[set] = set()
+
+    def note(self):
+        self.seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    def route(self, X, Y):
+        self.note()
+        return super().route(X, Y)
+
+    def prepare(self, X):
+        self.note()
+        return super().prepare(X)
+
+    def tile(self, A, B, rows, cols, triangle):
+        self.note()
+        return super().tile(A, B, rows, cols, triangle)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_blas_has_one_thread_from_the_choice_of_the_route_on(stored, tmp_path):
+    """A thread of BLAS that has nothing to do goes on waiting, on the core of a worker."""
+    Watching.seen.clear()
+    store = {"store": tmp_path / "d.zarr"} if stored else {"memo": False}
+    with threadpool_limits(2):
+        pairwise(line(9), divergence=Watching(), engine=Engine(progress=False, **store))
+    assert Watching.seen == {1}
 
 
 def test_two_threads_share_the_work():

@@ -207,6 +207,9 @@ def _core(part: type[_PartCompiler] | None = _PartCompiler, **options: Any) -> A
 tile_core = _core(fastmath={"reassoc", "contract", "arcp", "nsz"})
 #: For arithmetic whose order matters (compensation, merging): multiply-adds may be fused, no more.
 strict_core = _core(fastmath={"contract"})
+#: The same for functions of one large caller: optimised as its parts alone, not on their own before.
+raw_tile_core = _core(_RawCompiler, fastmath={"reassoc", "contract", "arcp", "nsz"})
+raw_strict_core = _core(_RawCompiler, fastmath={"contract"})
 #: For arithmetic on sums of two doubles, which fused multiply-adds would break. For exact transport, like the searches
 #: and small parts below: nothing allocates or counts references, so that there is less to compile.
 exact_core = _core(_RawCompiler, _nrt=False)

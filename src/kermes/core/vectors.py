@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+from .intrinsics import greater
 from .jit import inline_core, strict_core, tile_core
 
 #: Columns from which a matrix product beats differences.
@@ -195,6 +196,6 @@ def variation_tile(A, rows, B, cols, triangle, enough, out):
                 if a + b > heaviest:
                     heaviest = a + b
                     diff, aside = aside, diff
-                gains += max(diff, 0.0)
-                losses += max(-diff, 0.0)
-            out[i, j] = max(gains, losses)
+                gains += greater(diff, 0.0)
+                losses += greater(-diff, 0.0)
+            out[i, j] = greater(gains, losses)

@@ -41,6 +41,8 @@ MISSED = 2e-14
 LONG = 4096
 #: Atoms whose inner products are one matrix product.
 CHUNK = 1024
+#: Atoms whose features are computed at a time: with fewer, two threads wait for the interpreter (1.4 for 1.8 times one).
+POINTS = 4096
 #: Operations that are prepared at a time: some milliseconds, so that all threads are busy to the end.
 PART = 1e7
 
@@ -111,7 +113,7 @@ class ByAxes(Route):
         return prod(axis.rank for axis in self.axes)
 
     def prepare(self, X: Measures) -> Prepared:
-        """Return the mean features, some thousand atoms at a time."""
+        """Return the mean features, some thousands of atoms at a time."""
         vectors, doubts = releasable((len(X), self.rank)), np.empty(len(X))
         weights, offsets = X.probabilities, X.offsets
 
@@ -125,7 +127,7 @@ class ByAxes(Route):
             lost = np.add.reduceat(w * missed, offsets[rows] - start)
             doubts[rows] = np.sqrt(lost**2 + ROUNDING * np.einsum("ik,ik->i", found, found))
 
-        for_each(fill, batches(X.sizes.astype(np.float64), CHUNK))
+        for_each(fill, batches(X.sizes.astype(np.float64), POINTS))
         return Prepared(vectors, doubts)
 
     def release(self, A: Prepared, stop: int) -> None:

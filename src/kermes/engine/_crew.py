@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._linalg import ONE_THREAD
 from ..divergences import Divergence, Tile
 from ..measures import Measures
 from . import _dask, _executors, _tiling
@@ -23,7 +22,10 @@ from ._tiling import Batch, Block
 
 @dataclass(frozen=True)
 class Crew:
-    """What an engine says of its workers; the fields are its own."""
+    """What an engine says of its workers; the fields are its own.
+
+    It works where BLAS has one thread, the serial executor too, so that all round alike.
+    """
 
     executor: Any
     workers: int | None
@@ -113,8 +115,7 @@ class Crew:
             workers = 1 if self.executor == "serial" else min(self.workers or cores, len(batches))
             heavy = self.executor != "serial" and threading.current_thread() is threading.main_thread()
             apart = heavy and any(batch.tile == (1, 1) for batch in batches[:1])
-            with ONE_THREAD:  # the serial executor too, so that both round alike
-                _executors.run(compute, batches, workers, stop, apart)
+            _executors.run(compute, batches, workers, stop, apart)
 
     def _batches(self, job: Job, block: Block) -> list[Batch]:
         """Return a block in pieces: for threads a tile each, so that an interrupt loses no more; a cluster gets more.

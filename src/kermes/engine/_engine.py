@@ -15,6 +15,7 @@ import numpy as np
 
 from .._checks import choice, flag, integer
 from .._dry_run import Planned, is_dry
+from .._linalg import ONE_THREAD
 from .._quantities import as_bytes, as_seconds
 from .._typing import FloatArray, IndexArray
 from ..divergences import Divergence, Jensen, Tile
@@ -124,7 +125,8 @@ class Engine:
         if self.store is None:
             values, status, error, n_evaluated = self._remembered(divergence, X, Y, with_error, finish)
         else:
-            values, status, error, n_evaluated = self._stored(divergence, X, Y)
+            with ONE_THREAD:
+                values, status, error, n_evaluated = self._stored(divergence, X, Y)
         info = Info(status, n_evaluated, time.perf_counter() - started, error)
         if info.n_unconverged:
             warnings.warn(
@@ -262,8 +264,9 @@ class Engine:
         cores = _executors.usable_cores() if keeper.exclusive else _executors.default_workers()
         whole = keeper.temporary and keeper.symmetric and len(missing.blocks) == 1 and missing.blocks[0].triangle
         mirror = keeper.mirror if whole and self._crew.is_local else None
-        self._consider(divergence, A, B, sum(block.n_pairs for block in missing.blocks))
-        self._crew.run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
+        with ONE_THREAD:
+            self._consider(divergence, A, B, sum(block.n_pairs for block in missing.blocks))
+            self._crew.run_passes(divergence, A, B, missing.blocks, put, cores, "error" in keeper.arrays, mirror)
         return missing.n_pairs
 
     def _stored(self, divergence: Divergence, X: Measures, Y: Measures) -> tuple[Any, Any, Any, int]:

@@ -22,7 +22,7 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray
 from ..cholesky import factor, forward, pad
 from ..exp import exp
-from ..jit import strict_core, tile_core
+from ..jit import raw_strict_core, raw_tile_core
 from ..points import padded
 from .block import spread
 
@@ -52,7 +52,7 @@ class Entries(NamedTuple):
     listed: FloatArray
 
 
-@tile_core
+@raw_tile_core
 def list_entries(C, g, reach, entries):
     """List the entries whose g - C is within ``reach`` of the largest of their row."""
     starts, columns, costs, _, listed = entries
@@ -72,7 +72,7 @@ def list_entries(C, g, reach, entries):
         listed[j] = g[j]
 
 
-@tile_core
+@raw_tile_core
 def fill_rows(entries, a, f, g, eps, sums):
     """Fill the plan exp((f + g - C) / eps) with f such that its rows add up to a; and its column sums."""
     starts, columns, costs, plan, _ = entries
@@ -101,7 +101,7 @@ def fill_rows(entries, a, f, g, eps, sums):
             sums[columns[k]] += plan[k]
 
 
-@strict_core
+@raw_strict_core
 def evaluate(C, entries, a, f, g, eps, sums):
     """Fill the plan at g, by a new list if potentials have drifted."""
     first, drifted = g[0] - entries.listed[0], False
@@ -112,7 +112,7 @@ def evaluate(C, entries, a, f, g, eps, sums):
     fill_rows(entries, a, f, g, eps, sums)
 
 
-@tile_core
+@raw_tile_core
 def fill_hessian(entries, a, b, sums, damping, large, H):
     """Lower triangle of diag(c + damping b) - P' diag(1 / a) P."""
     starts, columns, _, plan, _ = entries
@@ -132,7 +132,7 @@ def fill_hessian(entries, a, b, sums, damping, large, H):
                 target[columns[large[t]]] -= scaled * plan[large[t]]
 
 
-@tile_core
+@raw_tile_core
 def backward(L, inverse, side, z):
     """Solve L' z = z in place."""
     for i in range(side - 1, -1, -1):
@@ -142,7 +142,7 @@ def backward(L, inverse, side, z):
             z[k] -= row[k] * value
 
 
-@tile_core
+@raw_tile_core
 def derivative_along(d, b, sums):
     """(sum d (b - c), sum |b - c|)."""
     derivative, error = 0.0, 0.0
@@ -153,7 +153,7 @@ def derivative_along(d, b, sums):
     return derivative, error
 
 
-@strict_core
+@raw_strict_core
 def try_step(C, entries, a, b, f, g, z, step, eps, trial, sums):
     """(Derivative along z, error) of the plan at trial = g + step z, which is filled."""
     for j in range(b.size):
@@ -162,7 +162,7 @@ def try_step(C, entries, a, b, f, g, z, step, eps, trial, sums):
     return derivative_along(z, b, sums)
 
 
-@strict_core
+@raw_strict_core
 def newton(C, a, b, f, g, eps, tol):
     """Improve f and g until the plan has the row sums a and column sums within tol of b; whether that succeeded.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ..exp import exp
-from ..jit import strict_core, tile_core
+from ..jit import raw_strict_core, raw_tile_core, strict_core
 from ..status import FAILED, OK, RETRY, UNCONVERGED
 from .block import Block, atom_costs, fill_side, relax_columns, spread, step, up
 from .gap import bound_gap
@@ -49,7 +49,7 @@ class Absorbed(NamedTuple):
     g: FloatArray
 
 
-@tile_core
+@raw_tile_core
 def log_rows(C, loga, f, g, eps):
     """f_i = eps log a_i - eps log sum_j exp((g_j - C_ij) / eps): row sums of the plan become a."""
     n, m = C.shape
@@ -65,7 +65,7 @@ def log_rows(C, loga, f, g, eps):
         f[i] = eps * (loga[i] - math.log(total)) - top
 
 
-@tile_core
+@raw_tile_core
 def log_columns(C, logb, f, g, eps, top, total):
     """g_j = eps log b_j - eps log sum_i exp((f_i - C_ij) / eps): column sums of the plan become b."""
     n, m = C.shape
@@ -85,7 +85,7 @@ def log_columns(C, logb, f, g, eps, top, total):
         g[j] = eps * (logb[j] - math.log(total[j])) - top[j]
 
 
-@tile_core
+@raw_tile_core
 def fill_kernel(K, C, f, g, eps):
     """K = exp((f + g - C) / eps)."""
     inv = 1.0 / eps
@@ -95,7 +95,7 @@ def fill_kernel(K, C, f, g, eps):
             out[j] = exp((fi + g[j] - row[j]) * inv)
 
 
-@strict_core
+@raw_strict_core
 def fold(x, potential, eps):
     """Potential += eps log x, x = 1, over the true entries, if all of x is positive and finite; else only x = 1."""
     n = potential.size
@@ -107,7 +107,7 @@ def fold(x, potential, eps):
         x[i] = 1.0
 
 
-@strict_core
+@raw_strict_core
 def in_range(block):
     """True when the scalings lie within exp(+-RANGE); nan gives False."""
     bound = math.exp(RANGE)
@@ -116,7 +116,7 @@ def in_range(block):
     return min(lo, lo2) * bound > 1.0 and max(hi, hi2) < bound
 
 
-@strict_core
+@raw_strict_core
 def absorb(pair, eps):
     """Fold u, v into f, g, do one log-domain iteration, refill K with u = v = 1."""
     C, f, g = pair.cost, pair.f, pair.g
@@ -127,7 +127,7 @@ def absorb(pair, eps):
     fill_kernel(pair.block.gibbs.kernel, C, f, g, eps)
 
 
-@strict_core
+@raw_strict_core
 def run_stage(pair, eps, tol, max_iter):
     """Iterate at one epsilon; returns the status. On return the rows of diag(u) K diag(v) are exact, t = K^T u."""
     block = pair.block
@@ -163,7 +163,7 @@ def run_stage(pair, eps, tol, max_iter):
     return status
 
 
-@strict_core
+@raw_strict_core
 def reduce(pair, C, f, g):
     """Add the potentials of a pair to f and g, and take these off its costs: the plan stays the same.
 
@@ -180,7 +180,7 @@ def reduce(pair, C, f, g):
             pair.cost[i, j] = C[i, j] - (f[i] + g[j])
 
 
-@strict_core
+@raw_strict_core
 def restore(pair, C, f, g):
     """Give a pair that was reduced its costs and potentials back."""
     for i in range(f.size):
@@ -191,7 +191,7 @@ def restore(pair, C, f, g):
         pair.g[j] += g[j]
 
 
-@strict_core
+@raw_strict_core
 def solve_stable(C, a, b, options):
     """(Pair, status) of the entropic problem with cost block C; its plan is diag(u) K diag(v), rows exact.
 
@@ -252,7 +252,7 @@ def fill_plan(C, a, b, options, plan):
     return status
 
 
-@strict_core
+@raw_strict_core
 def plan_value(pair, eps, transport):
     """<P, C> or <P, F + G>, + <G, b - P^T 1>, with F = f + eps log(u / a) and G = g + eps log(v / b).
 
@@ -276,7 +276,7 @@ def plan_value(pair, eps, transport):
     return total - mean * gaps
 
 
-@strict_core
+@raw_strict_core
 def stable_value(pair, status, options):
     """(value, status) of a pair that was solved: TRANSPORT, or REGULARIZED for any other code."""
     if status == FAILED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..intrinsics import greater
 from ..jit import exact_core, least_core
 from .doubles import EPS, add, two_product, two_sum
 from .pricing import NOISE
@@ -104,7 +105,7 @@ def settle(C, a, b, T):
             flow[w] = -beyond if w < n else beyond
         if flow[w] < -lack:
             short, lack = w, -flow[w]
-        flow[w] = max(flow[w], 0.0)
+        flow[w] = greater(flow[w], 0.0)
         p, q = two_product(flow[w], arc_cost(C, n, w, up))
         value, left_out = two_sum(value, p)
         rest += left_out + q

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray
 from ..ground_codes import EUCLIDEAN, SQEUCLIDEAN
+from ..intrinsics import greater
 from ..jit import exact_core, part_core
 from ..points import TABLE, cost_block
 from ..status import OK, UNCONVERGED
@@ -91,7 +92,7 @@ def scaled_distance(x, i, y, j):
     """Return the Euclidean distance of two points, squared in units of the largest difference of their coordinates."""
     unit = square = 0.0
     for k in range(x.shape[0]):
-        unit = max(unit, abs(x[k, i] - y[k, j]))
+        unit = greater(unit, abs(x[k, i] - y[k, j]))
     for k in range(x.shape[0] if unit > 0.0 else 0):
         square += ((x[k, i] - y[k, j]) / unit) ** 2
     return unit * math.sqrt(square)

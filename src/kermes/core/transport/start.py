@@ -75,11 +75,11 @@ def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
         for j in range(m):
             low = lesser(low, row[j])
         for j in range(m):
-            values[j] = f4(max((low - row[j]) * rate, -80.0))
+            values[j] = f4(greater((low - row[j]) * rate, -80.0))
         for j in range(m, size):
             values[j] = f4(-80.0)
         for j in range(size):
-            values[j] = max(exp32(values[j]), LEAST_VALUE)
+            values[j] = greater(exp32(values[j]), LEAST_VALUE)
     for j in range(size):
         scaling[j] = f4(1.0 if j < m else 0.0)
     for _ in range(ITERATIONS):
@@ -89,11 +89,11 @@ def soft_prices(C, a, b, prices, kernel, scaling, sums, choices):
             values, shipped = K[i], f4(0.0)
             for j in range(size):
                 shipped += values[j] * scaling[j]
-            scale = f4(max(a[i], 1e-30)) / max(shipped, LEAST)
+            scale = f4(greater(a[i], 1e-30)) / greater(shipped, LEAST)
             for j in range(size):
                 sums[j] += scale * values[j]
         for j in range(m):
-            scaling[j] = min(max(f4(max(b[j], 1e-30)) / max(sums[j], LEAST), LEAST), MOST)
+            scaling[j] = lesser(greater(f4(greater(b[j], 1e-30)) / greater(sums[j], LEAST), LEAST), MOST)
     for i in range(n):
         values, shipped, top = K[i], f4(0.0), f4(0.0)
         for j in range(size):
@@ -157,8 +157,8 @@ def start(C, a, b, T, bench):
                 searching = False
             else:
                 closed[count] = n + j
-                parent[n + j], flow[n + j] = i, min(left, room[j])
-                left = max(left - room[j], 0.0)
+                parent[n + j], flow[n + j] = i, lesser(left, room[j])
+                left = greater(left - room[j], 0.0)
                 prices[j] = HUGE
                 n_sinks -= 1
             count += 1
