@@ -41,7 +41,7 @@ MISSED = 2e-14
 LONG = 4096
 #: Atoms whose inner products are one matrix product.
 CHUNK = 1024
-#: Atoms whose features are computed at a time: with fewer, two threads wait for the interpreter (1.4 for 1.8 times one).
+#: Atoms whose features are computed at a time; with fewer two threads wait for the interpreter (1.4 for 1.8 times one).
 POINTS = 4096
 #: Operations that are prepared at a time: some milliseconds, so that all threads are busy to the end.
 PART = 1e7
