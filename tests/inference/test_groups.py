@@ -335,9 +335,27 @@ def test_holm_by_hand():
     assert_allclose(inference.holm([0.04, 0.01, 0.03, 0.5]), [0.09, 0.04, 0.09, 0.5])
     assert_allclose(inference.holm([0.6, 0.7]), [1.0, 1.0])
     assert inference.holm([]).shape == (0,)
-    for wrong in ([0.1, np.nan], [-0.1], [[0.1]]):
+    for wrong in ([0.1, np.nan], [-0.1], 0.1, [[[0.1]]]):
         with pytest.raises(InvalidParameterError, match="numbers from 0 to 1"):
             inference.holm(wrong)
+
+
+def test_holm_counts_a_row_for_as_long_as_any_of_it_is_left():
+    raw = np.array([[0.30, 0.07], [0.34, 0.76], [0.02, 0.03]])
+    assert_allclose(inference.holm(raw), [[0.60, 0.14], [0.60, 0.76], [0.06, 0.09]])
+    assert_array_equal(inference.holm(raw[:, :1])[:, 0], inference.holm(raw[:, 0]))
+    assert_array_equal(inference.holm(raw[:1]), raw[:1])  # a row holds together
+    assert inference.holm(np.ones((3, 0))).shape == (3, 0)
+
+
+def test_holm_of_rows_with_true_and_false_hypotheses():
+    """Each of four groups differs in one coordinate; the others are noise, the same in all coordinates of a group."""
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(4000):
+        p = np.repeat(rng.random((4, 1)), 5, axis=1)
+        p[:, 0] = 0.001
+        rejected += (inference.holm(p)[:, 1:] <= 0.05).any()
+    assert rejected <= 0.055 * 4000  # 0.098 where a row that was rejected along one coordinate no longer counts
 
 
 @pytest.mark.parametrize("test", ["permanova", "dispersion", "k_sample"])

@@ -1,5 +1,6 @@
 """Principal axes and covariance spectra: against explicit covariances, and their laws."""
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -48,6 +49,33 @@ def test_eigenfunctions_are_orthonormal_and_uncorrelated(kernel, measure):
     assert values.shape == (r, 12)
     covariance = np.cov(values, aweights=measure.weights, ddof=0)
     assert_allclose(covariance, np.diag(spectrum.eigenvalues), atol=1e-9)
+
+
+@pytest.mark.parametrize("sigma", [0.8, 3.0, 20.0])
+def test_no_eigenvalue_is_rounding(sigma):
+    """Four corners of a square and sigma = 20 have rank 3 but for 5e-55, of which rounding makes 3e-17."""
+    rng, kernel = np.random.default_rng(0), ground.Gaussian(sigma=sigma)
+    clouds = [rng.normal(size=(rng.integers(2, 7), rng.integers(1, 3))) for _ in range(200)]
+    for points in [np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), *clouds]:
+        measure = Measures.from_samples([points], [10.0 ** rng.uniform(-6, 0, len(points))])[0]
+        spectrum = covariance_spectrum(measure, kernel)
+        norms = spectrum.alpha @ kernel(measure.points) @ spectrum.alpha.T
+        assert_allclose(norms, np.eye(len(spectrum)), atol=1e-3)
+        with mpmath.workdps(50):
+            a = mpmath.matrix((measure.weights / measure.mass).tolist())
+            n = len(a)
+            K = mpmath.matrix(n, n)
+            for i, j in np.ndindex(n, n):
+                square = sum((mpmath.mpf(x) - mpmath.mpf(y)) ** 2 for x, y in zip(*measure.points[[i, j]], strict=True))
+                K[i, j] = mpmath.exp(-square / (2 * mpmath.mpf(sigma) ** 2))
+            mean = K * a
+            inner = (a.T * mean)[0]
+            S = mpmath.matrix(n, n)
+            for i, j in np.ndindex(n, n):
+                S[i, j] = mpmath.sqrt(a[i] * a[j]) * (K[i, j] - mean[i] - mean[j] + inner)
+            exact = np.array([float(value) for value in mpmath.eigsy(S, eigvals_only=True)])[::-1]
+        assert_allclose(spectrum.eigenvalues, exact[: len(spectrum)], rtol=1e-3)
+        assert exact[len(spectrum) :].max(initial=0.0) < 1.1e-12
 
 
 def test_linear_spectrum_is_the_pca(measure):

@@ -14,7 +14,6 @@ import kermes
 from .._atomic import whole
 from .._checks import needed
 from .._dry_run import stop_if_dry
-from .._typing import FloatArray
 from ._naming import Named
 from ._options import assigned, blocks, command, divergence, output, reads, seed
 from ._output import number, print_table, printed_json, say, show
@@ -190,7 +189,7 @@ def _compared(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]
     at_points = np.array([result.p_value for result in results])
     along = np.array([result.coordinates.p_values for result in results])
     if len(results) > 1:
-        at_points, along = kermes.inference.holm(at_points), _adjusted(along)
+        at_points, along = kermes.inference.holm(at_points), kermes.inference.holm(along)
     facts = []
     for result, p_value, p_values in zip(results, at_points.tolist(), along.tolist(), strict=True):
         part = result.coordinates
@@ -207,18 +206,6 @@ def _compared(results: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]
             }
         )
     return facts
-
-
-def _adjusted(along: FloatArray) -> FloatArray:
-    """Return p-values (comparisons, coordinates) adjusted for the number of comparisons by Holm's method.
-
-    Each row holds for all its coordinates together, so that it counts once, by its least.
-    """
-    adjusted, before = np.empty_like(along), 0.0
-    for done, row in enumerate(along.min(axis=1).argsort(kind="stable")):
-        adjusted[row] = np.minimum(np.maximum(along[row] * (len(along) - done), before), 1.0)
-        before = float(adjusted[row].min())
-    return adjusted
 
 
 def _title(fact: dict[str, Any]) -> str:

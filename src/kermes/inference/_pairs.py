@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -112,18 +113,26 @@ def pairwise_tests(
 def holm(p_values: ArrayLike) -> FloatArray:
     """Return p-values adjusted for their number k by Holm's method.
 
-    The i-th smallest is multiplied by k - i + 1; none is smaller than the one before it, nor larger than 1.
+    In ascending order they are multiplied by k, k - 1, ..., 1; none is smaller than the one before it, nor larger than
+    1.
 
     Parameters
     ----------
-    p_values : array of shape (k,)
+    p_values : array of shape (k,) or (k, m)
+        A row of a matrix holds for its m hypotheses together, such as
+        :func:`~kermes.inspection.difference` returns them for coordinates. It counts once, for as long as any of its
+        p-values is still to come: the order is that of all p-values.
 
     Returns
     -------
-    ndarray of shape (k,)
+    ndarray of the same shape
 
     Notes
     -----
+    *Claims*: judged at a level, the chance of rejecting any true null hypothesis is at most that. A first false
+    rejection finds all rows with a true hypothesis uncounted, say j of them, so that one of these j has a p-value of at
+    most level / j.
+
     *Assumptions*: none about the dependence of the tests.
 
     References
@@ -135,12 +144,18 @@ def holm(p_values: ArrayLike) -> FloatArray:
     >>> from kermes import inference
     >>> inference.holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
+    >>> inference.holm([[0.01, 0.3], [0.02, 0.03]])
+    array([[0.02, 0.3 ],
+           [0.04, 0.06]])
     """
     p = as_floats(p_values, "p_values")
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InvalidParameterError(f"`p_values` must be a list of numbers from 0 to 1; got {p_values!r}.")
-    order = np.argsort(p, kind="stable")
-    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(raised, 1.0)
-    return adjusted
+    if p.ndim not in (1, 2) or not ((p >= 0) & (p <= 1)).all():
+        raise InvalidParameterError(
+            f"`p_values` must be a list of numbers from 0 to 1, or a matrix of them; got {p_values!r}."
+        )
+    order = np.argsort(p, axis=None, kind="stable")
+    place = np.empty(p.size, dtype=np.int64)
+    place[order] = np.arange(p.size)
+    last = np.sort(place.reshape(len(p), prod(p.shape[1:])).max(axis=1, initial=-1))  # of each row
+    rows_left = len(p) - np.searchsorted(last, np.arange(p.size))
+    return np.minimum(np.maximum.accumulate(p.ravel()[order] * rows_left), 1.0)[place].reshape(p.shape)

@@ -10,12 +10,14 @@ import numpy as np
 from .._checks import integer
 from .._linalg import leading_eigh
 from .._typing import ArrayLike, FloatArray, IndexArray
-from ..core.eigenvalues import rounding
 from ..divergences import Sinkhorn, Wasserstein
 from ..exceptions import InvalidParameterError
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
+
+#: Eigenvalues of a covariance operator, in units of the mean of k(x, x), of which rounding leaves three digits.
+DETERMINED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class CovarianceSpectrum:
         return len(self.eigenvalues)
 
     def evaluate(self, points: ArrayLike) -> FloatArray:
-        """Return the eigenfunctions at points (m, d), as (r, m); they have unit norm in the feature space."""
+        """Return the eigenfunctions at points (m, d), as (r, m); their norm in the feature space is 1, within 1e-3."""
         return np.asarray(self.alpha @ self.ground(self.points, points))
 
     def __repr__(self) -> str:
@@ -120,7 +122,8 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     ground : PointKernel
         Such as ``ground.Gaussian(sigma=0.1)``.
     n_components : int, optional
-        Keep at most this many of the largest eigenvalues. Those that are zero up to rounding are always left out.
+        Keep at most this many of the largest eigenvalues. Those below 1e-12 of the mean of k(x, x) are always left out:
+        rounding of kernel values leaves them less than three digits.
 
     Notes
     -----
@@ -150,7 +153,8 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     mean = K @ a
     centred = np.asarray(K - mean[:, None] - mean[None] + a @ mean)  # inner products of features minus their mean
     values, vectors = leading_eigh(root[:, None] * centred * root)
-    kept = int(np.count_nonzero(values > rounding(values)))
+    # Rounding by e of kernel values adds a matrix of norm (sum_ij a_i a_j (e k_ij)^2)^1/2 <= e sum_i a_i k_ii.
+    kept = int(np.count_nonzero(values > DETERMINED * (a @ K.diagonal())))
     if n_components is not None:
         kept = min(kept, integer(n_components, "n_components", low=1))
     # v = sum_i b_i (phi(x_i) - m) with b = sqrt(a) u / sqrt(lambda), and m = sum_i a_i phi(x_i).
