@@ -44,7 +44,9 @@ def test_comparisons_count_once_for_all_their_coordinates(run, folder):
         for _ in range(5)
     ]
     pd.DataFrame(rows, columns=["id", "g", *names]).to_csv(folder / "many.csv", index=False)
-    found = run("explain", "many.csv", "--by", "id", "--label", "g", "--permutations", "99", "--json").json
+    given = ["explain", "many.csv", "--by", "id", "--label", "g", "--permutations", "99"]
+    assert "p-values are adjusted for 3 comparisons (Holm), bands are of each" in " ".join(run(*given).out.split())
+    found = run(*given, "--json").json
     assert found["adjusted_for"] == 3
     assert found["groups"][2]["coordinates"][0]["p_value"] == pytest.approx(0.03)
 
