@@ -235,17 +235,21 @@ def _mmd_bound(f, value, kernel):
     return 2 * mp.sqrt(abs(value)) * rounding + rounding**2 if kernel not in BOUNDED else 8 * EPS * norm
 
 
+#: What rounding moves the standard deviations of two measures by that are pooled, in parts of the largest.
+POOLED = 1e-14
+
+
 def _wasserstein_bound(f, value, kernel):
     return mpf(1e-13) * (f.traces + f.gap if kernel == "linear" else f.largest)
 
 
-def _rounding(f, kernel):
+def _rounding(f, kernel, part=1e-15):
     """Return by how much rounding moves a standard deviation, and the smallest ones, in units of the root of the ridge.
 
-    1e-15 of the largest feature of a polynomial; of coordinates, 1e-15 of the largest standard deviation and of the
-    distance of the means: axes are turned by 1e-15.
+    A part of the largest feature of a polynomial; of coordinates, of the largest standard deviation and of the
+    distance of the means: axes are turned by so much. Ten times as much where two measures are pooled.
     """
-    moved = 1e-15 * mp.sqrt({"polynomial": f.largest, "linear": f.traces + f.gap}.get(kernel, mpf(0)) / RIDGE)
+    moved = part * mp.sqrt({"polynomial": f.largest, "linear": f.traces + f.gap}.get(kernel, mpf(0)) / RIDGE)
     return moved, [mp.sqrt(v / RIDGE) for v in f.least_variances] if kernel == "linear" else [mpf(0)]
 
 
@@ -265,17 +269,18 @@ def _kl_bound(f, value, kernel):
     return bound if kernel == "linear" else bound + 4e-4 * d + 4e-8
 
 
-def _log_det_bound(f, value, kernel):
-    """Return 1e-9 below 1e4 ridge, and what rounding does to log(1 + s^2): (2 s e + e^2) / (1 + s^2) a direction.
+def _log_det_bound(f, value, kernel, steep=2e7):
+    """Return 1e-9 where both covariances add up to at most ``steep`` ridge, and what rounding does to
+    log(1 + s^2): (2 s e + e^2) / (1 + s^2) a direction.
 
     By atoms it is 2e-16 k(x, x) / ridge, as documented: coincident atoms leave a pivot of 1 from two numbers k / ridge.
     """
-    moved, least = _rounding(f, kernel)
+    moved, least = _rounding(f, kernel, POOLED)
     if kernel == "linear":
         bound = sum((2 * s * moved + moved**2) / (1 + s**2) for s in least)
     else:
         bound = 2 * mp.sqrt(abs(value)) * moved + moved**2 + 2e-16 * f.largest / RIDGE
-    if f.traces <= 1e4 * RIDGE:
+    if f.traces <= (steep if kernel == "linear" else 1e4) * RIDGE:
         return bound + mpf(1e-9) * max(abs(value), 1)
     return bound + (mpf(1e-12) * max(abs(value), 1) if kernel == "linear" else mpf(1e-3) * abs(value) + mpf(3e-4))
 
@@ -283,12 +288,12 @@ def _log_det_bound(f, value, kernel):
 def _bhattacharyya_bound(f, value, kernel):
     """Return that of log-determinants; and, of the quadratic form of the means, the share by which rounding moves H.
 
-    Standard deviations are known to 1e-15 of the largest, in the direction of the smallest too.
+    Standard deviations are known to 1e-14 of the largest, in the direction of the smallest too.
     """
-    bound = _log_det_bound(f, value, kernel)
+    bound = _log_det_bound(f, value, kernel, steep=1e4)
     if kernel != "linear":
         return bound
-    moved, (_, least) = 1e-15 * mp.sqrt(f.traces / RIDGE), _rounding(f, kernel)
+    moved, (_, least) = POOLED * mp.sqrt(f.traces / RIDGE), _rounding(f, kernel)
     return bound + max((2 * s * moved + moved**2) / (1 + s**2) for s in least) * abs(value)
 
 

@@ -78,8 +78,10 @@ class Bhattacharyya(Divergence):
     :math:`O(n_i^2 n_j + n_i n_j^2 + n_j^3)`: a triangular solve, an update and a Cholesky factor.
 
     *Accuracy*: that of a pair depends on its two measures only, as for ``GaussianKL``: covariances that dwarf eta are
-    never formed, so that eta survives. By atoms the relative error of d^2 is below 2e-16 k(x, x) / eta. A
-    ``NumericalError`` refuses measures for which rounding could change d^2 by more than about 1e-3 of itself.
+    never formed, so that eta survives. By atoms the relative error of d^2 is below 2e-16 k(x, x) / eta. By moments
+    rounding changes d^2 by less than 1e-9 (1 + d^2) below 1e4 eta; above, it acts on the standard deviations of the
+    features, by up to 1e-14 of the largest one (of the largest feature for a polynomial). A ``NumericalError`` refuses
+    measures for which rounding could change d^2 by more than about 1e-3 of itself.
 
     References
     ----------
