@@ -15,6 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.cases import DIVERGENCES, each_dim
 
 from kermes import Engine, Measures, pairwise
+from kermes.definiteness import psd_length_scale
+from kermes.divergences import Sinkhorn
 
 N = 9
 ROWS = np.array([5, 2, 2, 8, 0, 5])
@@ -173,6 +175,22 @@ def test_equal_measures_are_at_0_however_they_are_written(case, dim):
     Y = rewritten(X)
     for D in (distances(case.divergence, X, Y), distances(case.divergence, Measures.concatenate([X, Y]))[:N, N:]):
         assert (np.diagonal(D) <= (0.0 if case.divergence.biased else 1e-15)).all()
+
+
+@pytest.mark.parametrize("value", ["transport", "debiased"])
+def test_equal_measures_have_the_same_distances_to_others(value):
+    """Solved one by one they would differ within the tolerance: no kernel of them is definite."""
+    X = clouds(2)
+    both, S = Measures.concatenate([X, rewritten(X)[[3, 0]]]), Sinkhorn(0.5, value=value)
+    D = pairwise(both, divergence=S, engine=ALONE)
+    assert_array_equal(D[[N, N + 1]], D[[3, 0]])
+    assert_array_equal(D[:, [N, N + 1]], D[:, [3, 0]])
+    assert psd_length_scale(D) == pytest.approx(psd_length_scale(D[:N, :N]), rel=1e-3)
+    part = pairwise(both[[1, 2, N, 3]], both[[3, N, 5]], divergence=S, engine=ALONE)
+    assert_array_equal(part[2:], part[[3, 2]])
+    assert_array_equal(part[:, 0], part[:, 1])
+    others = pairwise(both, clouds(2, 5, seed=1), divergence=S, engine=ALONE)
+    assert_array_equal(others[[N, N + 1]], others[[3, 0]])
 
 
 def all_distances(collections):

@@ -25,7 +25,7 @@ from . import _dask, _executors, _tiling
 from ._crew import Crew
 from ._estimate import Estimate, announce, estimate, may_be_long, refuse_heavy_pairs
 from ._info import Info
-from ._job import Finish, Job, check, concentrations, require_divergence
+from ._job import Finish, Job, check, concentrations, one_row_each, require_divergence
 from ._memory import Memo, MemoryKeeper, refuse_too_large
 from ._shared import shared_keeper
 from ._store import Store, StoreKeeper, as_store
@@ -221,6 +221,8 @@ class Engine:
         less. Values below 0 are an error, which is to name the first of all: at the end.
         """
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
+        if divergence.biased:
+            X, Y = one_row_each(X, Y, symmetric)
         keeper = self._keeper(divergence, X, Y, symmetric)
         if keeper.temporary and not with_error:
             keeper.forgo_errors()

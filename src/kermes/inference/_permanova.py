@@ -82,7 +82,8 @@ def permanova(
     warning says so. The permutation test is exact without covariates and for
     one factor; otherwise residuals of the other terms are permuted, which is exact for many measures.
     Any symmetric distance will do; it need not be Euclidean. F is infinite where :math:`SS_W` is 0 or, for distances
-    that are not Euclidean, negative; permutations are compared by their :math:`SS_A`. Under the null hypothesis
+    that are not Euclidean, negative; permutations are compared by their :math:`SS_A`, beside
+    covariates and other factors by that over itself and the residual sum of squares. Under the null hypothesis
     :math:`R^2` is about :math:`(a - 1) / (n - 1)`, not 0.
     *Cost*: :math:`O(m n^2 (a - 1))` for m permutations, as matrix products.
 
