@@ -81,7 +81,7 @@ class Bhattacharyya(Divergence):
     never formed, so that eta survives. By atoms the relative error of d^2 is below 2e-16 k(x, x) / eta. By moments
     rounding changes d^2 by less than 1e-9 (1 + d^2) below 1e4 eta; above, it acts on the standard deviations of the
     features, by up to 1e-14 of the largest one (of the largest feature for a polynomial). A ``NumericalError`` refuses
-    measures for which rounding could change d^2 by more than about 1e-3 of itself.
+    measures for which rounding could change d^2 by more than about 1e-3 (1 + d^2).
 
     References
     ----------

@@ -133,7 +133,8 @@ class GeneralizedVariance(Jensen):
     never formed, so that eta survives. The error of :math:`d^2` is below 1e-9 by moments of covariances up to 1e7 eta,
     and below 2e-16 k(x, x) / eta by atoms. Beyond 1e7 eta rounding acts on the standard deviations of the features, by
     up to 1e-14 of the largest one and of the distance of the means (of the largest feature for a polynomial). A
-    ``NumericalError`` refuses measures for which rounding could change :math:`d^2` by more than about 1e-3 of itself.
+    ``NumericalError`` refuses measures for which rounding could change :math:`d^2` by more than about
+    :math:`10^{-3} (1 + d^2)`.
 
     Examples
     --------

@@ -24,8 +24,9 @@ from ._features import Centred, FeatureMap, Features, centred_features, moments
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
 STEEP = 1e7
-#: Error of a singular value, in parts of the largest, of pooled measures too.
-ROUNDING = 6e-15
+#: Error of a singular value, in parts of the largest: between those of one measure and of two that are pooled, so that
+#: regularised variances of the latter are known to 6e-4, and d^2 to about 1e-3 (1 + d^2).
+ROUNDING = 2.5e-15
 #: Largest relative error of a regularised variance; beyond it rounding decides and no value is returned.
 DETERMINED = 1e-4
 #: Squares beyond which their logarithm is taken of the root.
