@@ -222,7 +222,7 @@ class Engine:
         """
         symmetric = X._root is Y._root or X.fingerprint == Y.fingerprint
         if divergence.biased:
-            X, Y = one_row_each(X, Y, symmetric)
+            X, Y = one_row_each(X), one_row_each(Y)
         keeper = self._keeper(divergence, X, Y, symmetric)
         if keeper.temporary and not with_error:
             keeper.forgo_errors()

@@ -131,27 +131,14 @@ def _numbers(
     return (left, right) if np.isin(left, right).any() else rows
 
 
-def one_row_each(X: Measures, Y: Measures, same_root: bool) -> tuple[Measures, Measures]:
-    """Return both with one row for all measures that are equal, so that these have the same distances to others.
+def one_row_each(X: Measures) -> Measures:
+    """Return X with one row of its root for all equal measures, so that these have the same distances to others.
 
     Computed one by one they would differ in digits that the tolerance of a solver leaves, while their own distance is 0
     by definition: no length scale makes such a matrix definite.
     """
-    (left, right), n = X.twins(Y), len(X)
-    if same_root:
-        rows = _first_rows(np.concatenate([X.rows, Y.rows]), np.concatenate([left, right]))
-    else:
-        rows = np.concatenate([_first_rows(X.rows, left), _first_rows(Y.rows, right)])
-    A = X if np.array_equal(rows[:n], X.rows) else Measures(X._root, rows[:n])
-    if Y is X:
-        return A, A
-    return A, Y if np.array_equal(rows[n:], Y.rows) else Measures(Y._root, rows[n:])
-
-
-def _first_rows(rows: IndexArray, numbers: IndexArray) -> IndexArray:
-    """Return for each number the first row that has it."""
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    return rows[first][which]
+    rows = X._root.first_twins[X.rows]
+    return X if np.array_equal(rows, X.rows) else Measures(X._root, rows)
 
 
 def pair_work(divergence: Divergence, X: Measures, Y: Measures) -> float:

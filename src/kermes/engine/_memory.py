@@ -263,7 +263,8 @@ def _after_fork() -> None:
             else:
                 del memo._keepers[key]
                 memo._total -= memo._sizes.pop(key)
-    for owner, name in ((Packed, "fingerprint"), (Measures, "_packed"), (Measures, "is_uniform")):
+    cached = ((Packed, "fingerprint"), (Packed, "first_twins"), (Measures, "_packed"), (Measures, "is_uniform"))
+    for owner, name in cached:
         if hasattr(vars(owner)[name], "lock"):  # of cached properties, up to Python 3.11
             vars(owner)[name].lock = threading.RLock()
 

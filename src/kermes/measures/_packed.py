@@ -203,6 +203,12 @@ class Packed:
             digest.update(f"{len(self.support.points)} {grid} {float(self.support.spacing)}".encode())
         return digest.hexdigest()
 
+    @cached_property
+    def first_twins(self) -> IndexArray:
+        """For each measure the first row that is the same probability measure, (n,)."""
+        _, first, which = np.unique(twin_numbers(self)[0], return_index=True, return_inverse=True)
+        return first[which]
+
     def take(self, rows: IndexArray) -> Packed:
         """Return the measures ``rows`` as packed arrays of their own; rows in a row share memory with these."""
         index: AnyArray | slice
