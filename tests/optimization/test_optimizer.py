@@ -222,7 +222,8 @@ def test_the_unit_of_the_values_does_not_matter(name, acquisition):
         assert_allclose(found.history, plain.history, atol=1e-5)  # log EI has fewer digits far from 0
         mean, std = found.surrogate.predict(plain.history[:3] / 2 + plain.history[3:6] / 2)
         expected = plain.surrogate.predict(plain.history[:3] / 2 + plain.history[3:6] / 2)
-        assert_allclose([mean / unit, std / unit], expected, rtol=1e-4)
+        # Histories that differ by 1e-5 have other standard deviations: near an observation they grow with the distance.
+        assert_allclose([mean / unit, std / unit], expected, rtol=1e-4, atol=1e-7)
 
 
 def test_huge_values_are_refused_and_huge_constants_are_not():
