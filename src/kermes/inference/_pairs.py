@@ -129,9 +129,9 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    *Claims*: judged at a level, the chance of rejecting any true null hypothesis is at most that. A first false
-    rejection finds all rows with a true hypothesis uncounted, say j of them, so that one of these j has a p-value of at
-    most level / j.
+    *Claims*: judged at a level, the chance of rejecting any true null hypothesis is at most that. At the first false
+    rejection all rows with a true hypothesis, say j, still count, so that one of them has a true hypothesis with a
+    p-value of at most level / j.
 
     *Assumptions*: none about the dependence of the tests.
 
