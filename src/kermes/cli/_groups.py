@@ -156,7 +156,8 @@ def explain(
     facts = _compared(results, names)
     told = {"permutations": results[0].n_permutations, "level": BAND, "adjusted_for": len(facts), "groups": facts}
     if not printed_json(told):
-        several = f"; p-values are adjusted for {len(facts)} comparisons (Holm), bands are of each" * (len(facts) > 1)
+        adjusted = f"; p-values are adjusted for {len(facts)} comparisons (Holm), bands are of each"
+        several = "" if len(facts) == 1 else adjusted
         show(f"{found.measures}, {results[0].n_permutations} permutations{several}")
         for fact in facts:
             show(f"{_title(fact)}, {fact['outside']} of {fact['points']} points outside the {BAND:.0%} band")
