@@ -16,7 +16,7 @@ def solve(C, a, b, max_pivots=network_simplex.MAX_PIVOTS):
     n, m = C.shape
     T = network_simplex.make_tree(n + m)
     C, a, b = (np.array(x, dtype=np.float64, order="C") for x in (C, a, b))
-    value, gap, pivots = network_simplex.transport(C, a, b, T, network_simplex.make_bench(n, m), max_pivots)
+    value, gap, pivots, _ = network_simplex.transport(C, a, b, T, network_simplex.make_bench(n, m), max_pivots)
     plan = np.zeros((n, m))
     network_simplex.write_plan(T, n, m, plan)
     return value, gap, pivots, plan, T.high[:n], -T.high[n:]

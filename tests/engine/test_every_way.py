@@ -17,6 +17,7 @@ from tests.cases import DIVERGENCES, each_dim
 from kermes import Engine, Measures, pairwise
 from kermes.definiteness import psd_length_scale
 from kermes.divergences import Sinkhorn
+from kermes.engine import StoredDistances
 
 N = 9
 ROWS = np.array([5, 2, 2, 8, 0, 5])
@@ -191,6 +192,19 @@ def test_equal_measures_have_the_same_distances_to_others(value):
     assert_array_equal(part[:, 0], part[:, 1])
     others = pairwise(both, clouds(2, 5, seed=1), divergence=S, engine=ALONE)
     assert_array_equal(others[[N, N + 1]], others[[3, 0]])
+
+
+def test_equal_measures_have_the_same_distances_to_others_in_a_store(tmp_path):
+    X, S = clouds(2), Sinkhorn(0.5)
+    Y, n = Measures.concatenate([X, rewritten(X)[[3, 0]]]), len(X)
+    D = pairwise(Y, divergence=S, engine=Engine("serial", store=tmp_path / "d.zarr", tile=3))
+    assert_array_equal(D[[n, n + 1]], D[[3, 0]])
+    assert_array_equal(D[:, [n, n + 1]], D[:, [3, 0]])
+    assert_array_equal(StoredDistances(tmp_path / "d.zarr")[n], D[3])
+    assert_array_equal(D.status[n], D.status[3])
+    others = pairwise(Y, X[2:], divergence=S, engine=Engine("serial", store=tmp_path / "e.zarr"))
+    assert_array_equal(others[[n, n + 1]], others[[3, 0]])
+    assert D.manifest["twins"] == [{str(n): 3, str(n + 1): 0}] * 2
 
 
 def all_distances(collections):

@@ -5,11 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist
 
 from kermes import Measures, divergences, ground, pairwise
 from kermes.exceptions import DegenerateDataWarning, InvalidParameterError, KermesWarning, UnsuitableDataError
 from kermes.inference import barycenter
 from kermes.inspection import difference
+from kermes.inspection._difference import _median_gap
 
 
 def histograms(n=20, bins=6, shift=0, seed=0):
@@ -160,6 +162,14 @@ def test_scores_at_any_scale(scale):
         assert_allclose(found.scores, factor * wanted.scores, rtol=1e-9)
         assert_allclose(found.bands, factor * wanted.bands, rtol=1e-9)
         assert_array_equal(found.p_values, wanted.p_values)
+
+
+def test_the_kernel_is_as_wide_as_most_distances_beside_an_outlier():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([[[1e20, 0.0]], rng.normal(size=(30, 2))])
+    widths = [_median_gap(np.roll(x, k, axis=0)) for k in (0, 7)]  # gaps to the first point lost those of the others
+    assert_allclose(widths, np.median(pdist(x)), rtol=1e-12)
+    assert _median_gap(np.full((3, 2), 1e200)) == 1.0
 
 
 def test_coordinates_in_units_of_their_own():

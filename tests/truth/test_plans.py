@@ -36,7 +36,8 @@ def _merged(masses, mu):
     return np.bincount(where.ravel(), weights=masses)
 
 
-def is_optimal(pair, p, divergence, distance):
+def is_optimal(pair, p, divergence, distance, rest=1e-30):
+    """``rest`` of the mass may be missing from the rows of lighter atoms."""
     mu, nu = both(pair)
     plan = guarded(lambda: divergence.plan(mu, nu))
     if isinstance(plan, str):
@@ -50,8 +51,8 @@ def is_optimal(pair, p, divergence, distance):
         if not isinstance(costs, str) and np.isfinite(costs).all():
             cost = sum(mpf(float(c)) * mpf(float(t)) for c, t in zip(costs.ravel(), plan.ravel(), strict=True))
             assert abs(cost - true) <= 1e-12 * true + mpf(2e-14) * spread + mpf(1e-300)
-    assert_allclose(_merged(plan.sum(axis=1), mu), _merged(mu.weights / mu.mass, mu), rtol=1e-13, atol=1e-30)
-    assert_allclose(_merged(plan.sum(axis=0), nu), _merged(nu.weights / nu.mass, nu), rtol=1e-13, atol=1e-30)
+    assert_allclose(_merged(plan.sum(axis=1), mu), _merged(mu.weights / mu.mass, mu), rtol=1e-13, atol=rest)
+    assert_allclose(_merged(plan.sum(axis=0), nu), _merged(nu.weights / nu.mass, nu), rtol=1e-13, atol=rest)
 
 
 PLANNED = {"kinds": ("coarse", "plain", "whole", "offset", "outlier", "scaled"), "company": False}
@@ -64,7 +65,7 @@ def test_plan_on_the_line(pair):
 
 @over(pairs(2, **PLANNED))
 def test_plan_in_the_plane(pair):
-    is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean)
+    is_optimal(pair, 2, divergences.Wasserstein(2), transport.euclidean, rest=1e-15)
 
 
 @over(pairs(2, **PLANNED))
@@ -77,7 +78,7 @@ def test_potentials_prove_the_value(pair):
     mu, nu = (m for m in both(pair))
     C = divergences.Wasserstein(1).plan_costs(mu, nu)
     a, b = mu.weights / mu.mass, nu.weights / nu.mass
-    plan, value, u, v = solve(a, b, C)
+    plan, value, u, v, _ = solve(a, b, C)
     size = np.abs(C).max() + np.abs(u).max() + np.abs(v).max()
     assert (u[:, None] + v[None] <= C + 1e-15 * size).all()
     assert_allclose((C - u[:, None] - v[None])[plan > 0], 0.0, atol=1e-15 * size)

@@ -5,10 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 from numpy.testing import assert_allclose
+from tests.truth.oracles import exact, transport
+from tests.truth.oracles.numbers import long
 
 from kermes import Engine, Measures, divergences, ground, pairwise
-from kermes.exceptions import NumericalError
+from kermes.exceptions import ConvergenceWarning, NumericalError
+from kermes.features import RandomFourierFeatures
 
 ENGINE = Engine("serial", memo=False)
 LINEAR = ground.Linear()
@@ -149,3 +153,43 @@ def test_gaussian_families_far_apart(shift):
     value = distance(x, x + shift, divergences.ExponentialFamily("gaussian"), squared=True)
     S = np.cov(x.T, bias=True)
     assert_allclose(value, np.log1p(0.25 * shift**2 * np.linalg.inv(S).sum()), rtol=1e-13)
+
+
+FAR_AND_LIGHT = [
+    # 0.947 for 2e-12, p = 2
+    ([[9.7e17, -2.3e17], [-0.2615, -1.3107], [-0.2455, -0.1191]], [3e-40, 1.0, 2.0], [3e-40, 1.0, 2.0], 1e-6),
+    # 6.83 for 1.71, p = 2
+    (
+        [[-1.5e18, 1e18], [0.25, 0.25], [0.5, 1.5], [-0.25, -2.0]],
+        [2e-40, 1e-80, 1.0, 2.0],
+        [4e-40, 1e-80, 1.0, 4.0],
+        0.0,
+    ),
+]
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(("points", "a", "b", "shift"), FAR_AND_LIGHT)
+@pytest.mark.parametrize("cost", ["euclidean", lambda x, y: np.hypot(*(x[:, None] - y).transpose(2, 0, 1))])
+def test_costs_of_more_digits_than_potentials_are_right_or_reported(points, a, b, shift, p, cost):
+    x = np.array(points)
+    y = x + shift * (np.arange(len(x)) > 0)[:, None]
+    X, Y = Measures.from_samples([x], [a]), Measures.from_samples([y], [b])
+    divergence = divergences.Wasserstein(p, cost)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        D, info = pairwise(X, Y, divergence=divergence, engine=ENGINE, return_info=True)
+    if info.n_unconverged:
+        with pytest.raises(NumericalError, match="proved optimal"):
+            divergence.plan(X[0], Y[0])
+    else:
+        with mp.workdps(60):
+            mu, nu = exact(x, np.array(a)), exact(y, np.array(b))
+            true, spread = (long(f(mu, nu, transport.euclidean, p)) for f in (transport.program, transport.independent))
+        assert abs(D[0, 0] ** p - true) <= 2e-14 * (true + spread)
+
+
+def test_spread_of_atoms_beside_a_light_one_far_away():
+    x = np.array([[1e100, 0.0], [3e33, 0.0], [-1e33, 0.0]])
+    X = Measures.from_samples([x], [[1e-200, 1.0, 1.0]])
+    assert_allclose(RandomFourierFeatures().fit(X).ground_.sigma, 2e33, rtol=1e-12)  # was rounding of 1e100

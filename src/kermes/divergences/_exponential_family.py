@@ -118,6 +118,11 @@ class ExponentialFamily(Jensen):
                     f"`prior` must be None unless family='multinomial-exact'; got {self.prior!r} with {self.family!r}."
                 )
 
+    @property
+    def biased(self) -> bool:
+        """Differences of entropies are rounded: of logarithms of determinants, and of sums over a grid."""
+        return isinstance(self.family, Family) or self.family == "gaussian"
+
     def claims(self, dim: int) -> Claims:
         if isinstance(self.family, Family):
             return Claims(None, None, "not known for freely chosen statistics")

@@ -20,16 +20,28 @@ TIGHT = 1e-12
 
 
 class Optimum(NamedTuple):
-    """An optimal plan (n, m), its cost, and potentials: u_i + v_j <= C_ij, with equality where mass moves."""
+    """A plan (n, m), its cost, potentials (u_i + v_j <= C_ij, equal where mass moves), and whether that is proved."""
 
     plan: FloatArray
     value: float
     u: FloatArray
     v: FloatArray
+    proved: bool
 
 
 def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     """Return the optimum for positive masses a (n,), b (m,) of equal totals, and costs (n, m)."""
+    best = search(a, b, cost)
+    if not best.proved:
+        raise NumericalError(
+            f"no plan between {len(a)} and {len(b)} atoms was proved optimal: potentials have 31 digits, and costs or "
+            "masses span more. Leave out atoms lighter than 1e-31 of the mass."
+        )
+    return best
+
+
+def search(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
+    """Return the best plan that was found, proved to be optimal or not; arguments as of ``transport``."""
     simplex, (n, m) = core.transport.network_simplex, cost.shape
     C = np.array(cost, dtype=np.float64, order="C")
     tree, plan = simplex.make_tree(n + m), np.zeros((n, m))
@@ -37,11 +49,10 @@ def transport(a: FloatArray, b: FloatArray, cost: FloatArray) -> Optimum:
     if not top < np.inf:
         raise NumericalError("costs to the power p overflow. Divide the points by their scale.")
     a, b = np.array(a), np.array(b)
-    value, _, pivots = simplex.transport(C, a, b, tree, simplex.make_bench(n, m), simplex.MAX_PIVOTS)
-    if pivots < 0:
-        raise NumericalError(f"no optimal plan between {n} and {m} atoms was found in {simplex.MAX_PIVOTS} pivots.")
+    value, _, _, proved = simplex.transport(C, a, b, tree, simplex.make_bench(n, m), simplex.MAX_PIVOTS)
     simplex.write_plan(tree, n, m, plan)
-    return Optimum(plan, *(np.ldexp(part, exponent) for part in (value, tree.high[:n], -tree.high[n:])))
+    value, u, v = (np.ldexp(part, exponent) for part in (value, tree.high[:n], -tree.high[n:]))
+    return Optimum(plan, value, u, v, proved)
 
 
 def raised(costs: FloatArray, p: float) -> FloatArray:
@@ -142,7 +153,7 @@ def weighted_cost_range(a: FloatArray, b: FloatArray, cost: FloatArray, weights:
     By complementary slackness the optimal plans are those that use cells of reduced cost 0 only. Among them
     two more transport problems give both ends.
     """
-    plan, _, u, v = transport(a, b, cost)
+    plan, _, u, v, _ = transport(a, b, cost)
     tight = (cost - u[:, None] - v[None] <= TIGHT * max(float(cost.max()), 1e-300)) | (plan > 0)
     weighted = weights[:, None] * cost
     top = float(weighted.max()) or 1.0

@@ -65,11 +65,11 @@ class Wasserstein(Divergence):
     *Accuracy*: on the line the result is, to 1e-14 of itself, that of measures whose weights differ from the given ones
     by at most 4e-15 of themselves, however large or small points and weights are; measures that agree to that are at
     distance 0. Elsewhere :math:`W_p^p` is exact to 2e-14 p of itself and 1.6e-14 of the mean cost between the atoms of
-    both, since weights are rounded, and to 1e-31 of the largest cost between them, which costs of light atoms may lie
-    below. Values of :math:`W_2^2` that are not normal numbers (below 2e-308) are refused, as
-    infinite ones are; other orders p have no such limit on the line; elsewhere powers underflow where distances of one
-    collection span more than 300 / p digits, or where tiny masses move, which is refused. Under a cost that is not a
-    metric :math:`W_p^p` is off by up to 9e-16 of the largest cost, because weights are rounded at 1e-16 of the total.
+    both, since weights are rounded; where costs or masses span more than 31 digits and that cannot be proved, the
+    status says so. Values of :math:`W_2^2` that are not normal numbers (below 2e-308) are refused, as infinite ones
+    are; other orders p have no such limit on the line; elsewhere powers underflow where distances of one collection
+    span more than 300 / p digits, or where tiny masses move, which is refused. Under a cost that is not a metric
+    :math:`W_p^p` is off by up to 9e-16 of the largest cost, because weights are rounded at 1e-16 of the total.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Wasserstein(Divergence):
         X, Y, common = couple(mu, nu, self.cost)
         a, b = sparse_rows(X, *common), sparse_rows(Y, *common)
         costs = _plans.raised(self.cost.pick(common.points, a.ids, b.ids), self.p)
-        _, _, u, v = _plans.transport(a.weights, b.weights, costs)
+        _, _, u, v, _ = _plans.transport(a.weights, b.weights, costs)
         v = np.minimum(v, (costs - u[:, None]).min(axis=0))
         shift = (b.weights @ v - a.weights @ u) / 2
         left, right = (np.searchsorted(rows.ids, atom_ids(Z, *common)) for rows, Z in ((a, X), (b, Y)))

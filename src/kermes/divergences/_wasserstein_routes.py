@@ -11,7 +11,7 @@ import numpy as np
 from .._scales import unit_of
 from .._typing import FloatArray, IndexArray, StatusArray
 from ..core.ragged import Rows
-from ..core.status import FAILED, OK
+from ..core.status import FAILED, OK, UNCONVERGED
 from ..ground import Cost, Euclidean, SqEuclidean
 from ..measures import Measures
 from . import _plans
@@ -185,7 +185,8 @@ class NetworkSimplex(Route):
                     with np.errstate(over="ignore"):  # infinite values are an error
                         costs = np.asarray(self.cost.pick(self.common.points, A.ids[left], B.ids[right]) ** self.p)
                     if np.isfinite(costs).all():
-                        out[i, j] = _plans.transport(A.weights[left], B.weights[right], costs).value
+                        best = _plans.search(A.weights[left], B.weights[right], costs)
+                        out[i, j], status[i, j] = best.value, OK if best.proved else UNCONVERGED
                     else:
                         out[i, j] = np.inf  # an error, which names the pair
             return out, status

@@ -30,7 +30,8 @@ Manifest: TypeAlias = dict[str, Any]
 
 
 def contents(dtype: str, divergence: Divergence, X: Measures, Y: Measures) -> Manifest:
-    """Return what the distances are."""
+    """Return what the distances are, and which measures have those of an earlier one that equals them."""
+    twins = [_twins(Z) if divergence.biased else {} for Z in (X, Y)]
     return {
         "format": FORMAT,
         **versions(),
@@ -42,7 +43,14 @@ def contents(dtype: str, divergence: Divergence, X: Measures, Y: Measures) -> Ma
         "shape": [len(X), len(Y)],
         "dtype": dtype,
         "error": divergence.estimates_error,
+        "twins": twins,
     }
+
+
+def _twins(X: Measures) -> dict[str, int]:
+    """Return the first equal measure of each that has one, by their positions: keys of JSON are strings."""
+    first = X._packed.first_twins
+    return {str(k): int(first[k]) for k in np.flatnonzero(first != np.arange(len(X)))}
 
 
 def versions() -> dict[str, str]:

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._checks import choice, needed
-from .._typing import AnyArray
+from .._typing import AnyArray, IndexArray
 from ..core import status as codes
 from ..divergences import Divergence, Tile
 from ..exceptions import InvalidParameterError, NumericalError, StoreError, StoreWarning
@@ -108,6 +108,11 @@ class StoreKeeper:
         self.has_error: bool = self.manifest["error"]
         self.side: int = self.manifest["chunk"]
         self.scale = Scale(*self.manifest["scale"])
+        #: Position of the measure whose distances each one has, of X and of Y: the first that equals it.
+        self.places = [
+            _moved(np.arange(size), twins)
+            for size, twins in zip(self.shape, self.manifest.get("twins", ({}, {})), strict=True)
+        ]
         self._verified: set[int] = set()  # batches whose checksum was compared when they were first read
         self._final: list[Mark] | None = None  # the marks, once all batches are there
         try:
@@ -262,6 +267,12 @@ class StoreKeeper:
         keeper = cls.find(store, True, divergence, X, Y)
         assert keeper is not None
         return keeper
+
+
+def _moved(places: IndexArray, twins: dict[str, int]) -> IndexArray:
+    """Return the places, with those of the keys of ``twins`` replaced by its values."""
+    places[[int(k) for k in twins]] = list(twins.values())
+    return places
 
 
 def _batches(manifest: dict[str, Any]) -> list[_tiling.Batch]:

@@ -91,8 +91,9 @@ class StoredMatrix:
         return np.asarray(self[:, :], dtype=dtype)
 
     def _block(self, rows: IndexArray, cols: IndexArray) -> AnyArray:
-        """Return the entries rows x cols, each chunk read once."""
-        side = self._keeper.side
+        """Return the entries rows x cols, each chunk read once; equal measures have the same, where it matters."""
+        side, places = self._keeper.side, self._keeper.places
+        rows, cols = places[0][rows], places[1][cols]
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         for i in np.unique(rows // side):
             mine = np.flatnonzero(rows // side == i)

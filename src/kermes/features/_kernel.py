@@ -284,7 +284,9 @@ class RandomFourierFeatures(MeasureFeatures):
             random = check_random_state(self.random_state)
             draw = random.standard_cauchy if isinstance(self.ground, Laplacian) else random.standard_normal
             self._draw = np.asarray(draw((X.dim, integer(self.n_components, "n_components", low=1))))
-            self._origin = X.points[0].copy()  # moments of gaps to an atom: equal points have none, wherever they are
+            # Moments of gaps to the heaviest atom: equal points have none, wherever they are, and a light one far away
+            # takes no digits.
+            self._origin = X.points[np.argmax(X.probabilities)].copy()
             self._count, self._mean, self._scatter, self._widest = 0, np.zeros(X.dim), 0.0, 0.0
         if self.ground is None:
             self._add_moments(X)

@@ -272,9 +272,10 @@ def _values(
 
 def _median_gap(points: FloatArray) -> float:
     """Return the median distance between points, if its square is a number."""
-    apart = points - points[0]
+    apart = points - np.quantile(points, 0.5, axis=0, method="lower")  # one of the values: equal ones are 0
     unit = unit_of(apart)
-    found = unit * median_distance(pdist(apart / unit)) if apart.any() else 1.0
+    gaps = pdist(apart / unit)
+    found = unit * median_distance(gaps) if gaps.any() else 1.0
     if not 1e-150 <= found <= 1e150:
         raise UnsuitableDataError(
             f"the median distance between points of `X` is {found:.3g}, and its square overflows or underflows. Scale "

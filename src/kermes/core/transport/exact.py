@@ -1,4 +1,4 @@
-"""W_p^p of many pairs by the network simplex: gathers the masses and costs of each pair, and judges its duality gap."""
+"""W_p^p of many pairs by the network simplex: gathers the masses and costs of each pair."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from ..jit import exact_core, part_core
 from ..points import TABLE, cost_block
 from ..status import OK, UNCONVERGED
 from .doubles import add
-from .network_simplex import MAX_PIVOTS, Bench, Tree, make_bench, make_tree, scale_costs, solve
+from .network_simplex import MAX_PIVOTS, Bench, Tree, make_bench, make_tree, scale_costs, transport
 
-#: Duality gap up to which a plan counts as optimal: of the value, and of the largest cost (the masses of both sides are
-#: rounded, so that their totals differ).
-GAP, ROUNDING = 1e-12, 1e-15
 #: More than the number of any point.
 BEYOND = np.iinfo(np.int64).max
 
@@ -159,7 +156,6 @@ def tile(ground, points, p, in_place, A, rows, B, cols, triangle, room, out, sta
             if not top < np.inf:  # a power overflowed: an error, which names the pair
                 out[i, j] = np.inf
                 continue
-            value, gap, pivots = solve(C, a[:n], b[:m], tree, bench, MAX_PIVOTS)
+            value, _, _, optimal = transport(C, a[:n], b[:m], tree, bench, MAX_PIVOTS)
             out[i, j] = math.ldexp(value, exponent)
-            optimal = pivots >= 0 and gap <= GAP * value + ROUNDING * top
             status[i, j] = OK if optimal else UNCONVERGED

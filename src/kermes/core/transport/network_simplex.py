@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from ..jit import exact_core
-from .certificate import compute_potentials, exchange, only_tree_is_near, open_arc, settle
+from .certificate import compute_potentials, exchange, is_optimal, only_tree_is_near, open_arc, settle
 from .pricing import BLOCK, FEW, LONG_BLOCK, bits_of, greatest, negative_arc
 from .start import Bench, make_bench, start
 from .tree import Tree, make_tree, pivot, plant, shaped, sort
@@ -93,8 +93,9 @@ def solve(C, a, b, tree, bench, max_pivots):
 
 @exact_core
 def transport(C, a, b, tree, bench, max_pivots):
-    """Solve a problem for a caller in Python."""
-    return solve(C, a, b, tree, bench, max_pivots)
+    """Solve a problem; returns what ``solve`` does, and whether the plan is proved to be optimal."""
+    value, gap, pivots = solve(C, a, b, tree, bench, max_pivots)
+    return value, gap, pivots, pivots >= 0 and is_optimal(C, a, b, tree, value, gap)
 
 
 @exact_core
