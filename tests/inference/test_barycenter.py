@@ -81,6 +81,15 @@ def test_the_line_against_a_linear_program(p):
     assert_allclose(objective(X, mean, divergence, weights, p), value, rtol=1e-10)
 
 
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, 10])
+def test_one_measure_is_its_own_barycenter_on_the_line(p):
+    """A rounding of its weights by 1e-14 would be 0.002 of W_5."""
+    X = scalars()
+    for i in range(len(X)):
+        weights = np.arange(len(X)) == i
+        assert pairwise(barycenter(X, weights, Wasserstein(p=p)), X[[i]], divergence=Wasserstein(p=p)) <= 1e-13
+
+
 def test_means_of_quantiles_by_hand():
     X = Measures.from_samples([[0.0, 2.0], [4.0, 10.0]])
     mean = barycenter(X, divergence=Wasserstein(p=2))

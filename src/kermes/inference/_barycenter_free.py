@@ -11,7 +11,7 @@ from .._typing import FloatArray
 from ..divergences import SlicedWasserstein
 from ..divergences._base import batches
 from ..divergences._plans import transport
-from ..divergences._quantiles import DECIMALS, even_levels, quantile_means
+from ..divergences._quantiles import even_levels, quantile_means
 from ..exceptions import InvalidParameterError, NumericalError
 from ..ground import SqEuclidean
 from ..measures import Measures, Support
@@ -22,6 +22,8 @@ HALVINGS = 60
 MOST_ATOMS = 256
 #: Eigenvalues below this part of the largest are rounding.
 NEGLIGIBLE = 1e-14
+#: Levels of quantile functions that are nearer to each other are one: cumulated weights carry rounding.
+APART = 1e-14
 
 
 class BarycenterInfo(NamedTuple):
@@ -80,10 +82,11 @@ def on_the_line(problem: Problem, order: float) -> tuple[Measures, BarycenterInf
             f"`n_atoms` must be None for the exact barycentre of order {order:g} on the line; got {n_atoms}. "
             "Order 2 takes a number of atoms."
         )
-    if n_atoms is None:  # all levels at which a quantile function jumps, and 1, told apart to 14 decimals
+    if n_atoms is None:  # all levels at which a quantile function jumps, and 1; the first of those within rounding
         points, tops = _steps(X)
-        found = np.unique(tops.round(DECIMALS))
-        levels = np.append(found[(found > 0) & (found < 1)], 1.0)
+        found = np.sort(tops)
+        found = found[np.diff(found, prepend=0.0) > APART]
+        levels = np.append(found[found < 1.0 - APART], 1.0)
     else:
         levels = even_levels(n_atoms)
     widths = np.diff(levels, prepend=0.0)
