@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from numpy.testing import assert_allclose
-from tests.truth.oracles import exact, transport
+from tests.truth.oracles import entropic, exact, transport
 from tests.truth.oracles.numbers import long
 
 from kermes import Engine, Measures, divergences, ground, pairwise
@@ -193,3 +193,33 @@ def test_spread_of_atoms_beside_a_light_one_far_away():
     x = np.array([[1e100, 0.0], [3e33, 0.0], [-1e33, 0.0]])
     X = Measures.from_samples([x], [[1e-200, 1.0, 1.0]])
     assert_allclose(RandomFourierFeatures().fit(X).ground_.sigma, 2e33, rtol=1e-12)  # was rounding of 1e100
+
+
+AROUND = [[0.0, 0.0], [0.9, 0.0], [3.3, -0.3]]
+LIGHT_ATOMS = [
+    # the light atoms got nothing, which the marginal error did not show: 0.0026793, 0
+    (
+        ([[-1.33, 3.605], [0.0, 0.0]], [1e-7, 1.0]),
+        ([[-0.1165, -0.1165], [-0.0366, -0.0366]], [1e-61, 1.0]),
+        0.05,
+        "sqeuclidean",
+        1e-6,
+    ),
+    (([[-2.0, -2.0], [2.0, 2.0]], [1.0, 1e-10]), ([[-2.0, -2.0]], [1.0]), 0.05, "euclidean", 1e-6),
+    # nearly equal measures: 1.1e-9 for 0, of the pair and of the self terms
+    ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-201, 1.0, 1e-9]), 0.5, "sqeuclidean", 1e-9),
+    ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-30, 1.0, 1e-9]), 0.5, "euclidean", 1e-6),
+]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(("mu", "nu", "epsilon", "cost", "tol"), LIGHT_ATOMS)
+def test_debiased_values_of_light_atoms(mu, nu, epsilon, cost, tol, swapped):
+    mu, nu = (nu, mu) if swapped else (mu, nu)
+    squared, divergence = cost == "sqeuclidean", divergences.Sinkhorn(epsilon, cost, value="debiased", tol=tol)
+    X, Y = (Measures.from_samples([np.array(points)], [weights]) for points, weights in (mu, nu))
+    D, info = pairwise(X, Y, divergence=divergence, engine=ENGINE, squared=squared, return_info=True)
+    both = (exact(np.array(points), np.array(weights)) for points, weights in (mu, nu))
+    _, ends = entropic.values(*both, transport.squared if squared else transport.euclidean, epsilon)
+    assert info.n_unconverged == 0
+    assert_allclose(D[0, 0], float(ends["debiased"][0]), rtol=10 * tol, atol=1e-3 * tol * epsilon)

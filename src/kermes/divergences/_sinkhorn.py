@@ -78,12 +78,12 @@ class Sinkhorn(Divergence):
     exact and the other is not, so the distances from x to y and from y to x differ by as much, and less than ``tol`` in
     tests. The debiased value has about the relative error ``tol`` too: where it is below some ``10 * tol * epsilon``
     the pair is solved more closely, down to an absolute error of about 1e-14 epsilon (epsilon at most a million times
-    the largest cost), and of at most 1e-3 tol epsilon where groups of atoms hardly exchange mass. Where groups are so
-    far apart, in units of epsilon, that they exchange none, a difference of their masses below ``tol`` goes unseen: the
-    transport and regularised values are off by up to ``tol`` times the distance of the groups, the largest cost at
-    most. Debiased pairs of that kind are solved until what is left is at most ``5 * tol`` of their value, or reported.
-    ``Wasserstein`` is exact. Rounding adds about 1e-16 of the largest cost between the two measures, and of epsilon if
-    the value contains the entropy.
+    the largest cost), and of at most 1e-3 tol epsilon where groups of atoms hardly exchange mass or atoms are lighter
+    than 1e-6 of it. Where groups are so far apart, in units of epsilon, that they exchange none, a difference of their
+    masses below ``tol`` goes unseen: the transport and regularised values are off by up to ``tol`` times the distance
+    of the groups, the largest cost at most. Debiased pairs of that kind are solved until what is left is at most ``5 *
+    tol`` of their value, or reported. ``Wasserstein`` is exact. Rounding adds about 1e-16 of the largest cost between
+    the two measures, and of epsilon if the value contains the entropy.
 
     Examples
     --------

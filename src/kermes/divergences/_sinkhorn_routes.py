@@ -104,7 +104,7 @@ class SinkhornRoute(Route, ABC):
         out = Answers(empty_tile(rows, cols), np.triu(retry, 1) if triangle else retry)
         if self.value == "debiased":
             apart, way = self._apart(pairs)
-            out = out._replace(bounds=Bounds(np.where(apart, np.inf, 0.0), (A.trees, B.trees)))
+            out = out._replace(bounds=Bounds(np.where(apart, np.inf, 0.0), apart, (A.trees, B.trees)))
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
@@ -130,9 +130,9 @@ class SinkhornRoute(Route, ABC):
         """Solve debiased pairs again, more closely, until the noise of their values is below ``tol`` times the value.
 
         The debiased value is a difference: that of measures near each other is far below its terms, whose noise grows
-        with epsilon. The noise is quadratic in the marginal error where all atoms exchange mass; where groups of atoms
-        do not, it is what their masses differ by, below the marginal error, times the cost of the way between them,
-        unless the plan proves that less is left.
+        with epsilon. The noise is quadratic in the marginal error where all atoms exchange mass, but for that of light
+        atoms, which may miss all of theirs; where groups of atoms do not, it is what their masses differ by, below the
+        marginal error, times the cost of the way between them, unless the plan proves that less is left.
         """
         assert out.bounds is not None
         options, noise = self.options, SINGLE_ERROR if single else 0.0
@@ -166,7 +166,8 @@ class SinkhornRoute(Route, ABC):
             apart = way = np.full((len(rows), len(cols)), self.reach)
         seen = self.options.epsilon * float(-np.log(self.options.tol))
         groups = apart > seen + LINKED * self.options.epsilon
-        return groups, np.minimum(way, self.reach) * (1.0 - seen / np.where(groups, apart, np.inf))
+        left = np.minimum(way, self.reach) * (1.0 - seen / np.where(groups, apart, np.inf))
+        return groups, np.where(groups, left, self.reach)
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
         """What the marginal error leaves of values that are corrected for it."""
@@ -188,7 +189,8 @@ class SinkhornRoute(Route, ABC):
         values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
         trial = Answers(values.copy(), status.copy())
         if out.bounds is not None:
-            trial = trial._replace(bounds=out.bounds._replace(gaps=out.bounds.gaps[:1, -TRIAL:]))
+            gaps, apart, trees = out.bounds
+            trial = trial._replace(bounds=Bounds(gaps[:1, -TRIAL:], apart[:1, -TRIAL:], trees))
         self.scale(np.float32, few, self.options, trial)
         if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
             return False
@@ -266,5 +268,4 @@ class ByAxes(ByTable):
             axes, epsilon = (self.spacing * np.arange(float(side)) for side in self.shape), self.options.epsilon
             self.kernels[dtype] = tuple(core.sinkhorn.grid.axis_kernel(axis, epsilon, dtype) for axis in axes)
         A, rows, B, cols = pairs
-        plain = out._replace(bounds=None)  # plans of images are not held, so that nothing is proved by them
-        core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, plain)
+        core.sinkhorn.grid.tile_grid(self.kernels[dtype], A.scaled, rows, B.scaled, cols, options, out)

@@ -31,6 +31,7 @@ from .products import GROUP, dots8
 
 LITTLE = 0.25  # part of an entry that an exchange may take away
 STEP, MOST = f4(1e3), f4(1e24)  # factors by which entries may grow instead
+LOST = 1e9  # cost of mass that no plan has moved, over eps: an atom that got nothing counts as that times its mass
 ROUNDED, ROUNDED32 = 1e-14, 1e-6  # parts of masses that are rounding
 
 
@@ -44,15 +45,32 @@ def shared(k, scale, other, other_scale, v):
 
 
 @inline_core
+def missed(weight, scaling, product):
+    """r^2 / c of a column: about what its error r takes from the value, over eps. The L1 error hides light ones."""
+    held = np.float64(scaling) * np.float64(product)
+    gap = np.float64(weight) - held
+    return min(gap / held, LOST) * gap
+
+
+@inline_core
+def missed_by_columns(side):
+    """Sum r^2 / c of a side whose products are those with exact rows."""
+    b, v, t, m = side
+    energy = 0.0
+    for c in range(m):
+        energy += missed(b[c], v[c], t[c])
+    return energy
+
+
+@inline_core
 def scale_columns(block):
     """Put the surplus of each row after the columns are scaled to b into its sum; (sum r^2 / c, largest |r / c|)."""
     b, v, t, m = block.columns
     s, u = block.rows.sums, block.rows.scaling
-    energy, largest = 0.0, 0.0
+    energy, largest = missed_by_columns(block.columns), 0.0
     for c in range(t.size):
         held = np.float64(v[c]) * np.float64(t[c]) if c < m else 1.0
         gap = np.float64(b[c]) - held if c < m else 0.0
-        energy += gap * gap / held
         largest = max(largest, abs(gap) / held)
         t[c] = v[c] * f4(gap / held)
     for r in range(0, u.size, GROUP):
@@ -103,10 +121,13 @@ def gap_bound(block, order, parent, first):
 
 
 def bound_gap(out, side, block, first, p, q):
-    """Bound what is left of the value of a pair where that is asked for; its rows are atoms of ``side`` from first."""
-    if out.bounds is not None and out.bounds.gaps[p, q] > 0.0 and out.status[p, q] == OK:
-        order, parent, _ = out.bounds.trees[side]
-        out.bounds.gaps[p, q] = gap_bound(block, order, parent, first)
+    """Bound or estimate what is left of the value of a pair, if that is asked for; its rows are atoms of ``side``."""
+    if out.bounds is not None and out.status[p, q] == OK:
+        gaps, apart, trees = out.bounds
+        if apart[p, q]:
+            gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
+        else:
+            gaps[p, q] = missed_by_columns(block.columns)
 
 
 @overload(bound_gap, jit_options=PART)
@@ -116,8 +137,40 @@ def _bound_gap(out, side, block, first, p, q):
         return lambda out, side, block, first, p, q: None
 
     def bound(out, side, block, first, p, q):
-        if out.bounds.gaps[p, q] > 0.0 and out.status[p, q] == OK:
-            order, parent, _ = out.bounds.trees[side]
-            out.bounds.gaps[p, q] = gap_bound(block, order, parent, first)
+        if out.status[p, q] == OK:
+            gaps, apart, trees = out.bounds
+            if apart[p, q]:
+                gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
+            else:
+                gaps[p, q] = missed_by_columns(block.columns)
 
     return bound
+
+
+def estimate_gap(out, side, lane, stride, p, q):
+    """Estimate what is left of the value of one lane of images, if that is asked for and the pair is not apart."""
+    if out.bounds is not None and not out.bounds.apart[p, q]:
+        out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride)
+
+
+@overload(estimate_gap, jit_options=PART)
+def _estimate_gap(out, side, lane, stride, p, q):
+    if isinstance(out.types[out.fields.index("bounds")], types.NoneType):
+        return lambda out, side, lane, stride, p, q: None
+
+    def estimate(out, side, lane, stride, p, q):
+        if not out.bounds.apart[p, q]:
+            out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride)
+
+    return estimate
+
+
+@inline_core
+def missed_by_lane(side, lane, stride):
+    """Sum r^2 / c over the pixels of one image in ``stride`` lanes."""
+    energy = 0.0
+    for i in range(side.outer):
+        for j in range(lane, side.inner * stride, stride):
+            if side.weights[i, j] > 0:
+                energy += missed(side.weights[i, j], side.scaling[i, j], side.sums[i, j])
+    return energy

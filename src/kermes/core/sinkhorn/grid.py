@@ -18,6 +18,7 @@ from ..exp import LOWEST, LOWEST32
 from ..jit import inline_core, strict_core, tile_core
 from ..status import OK, RETRY, UNCONVERGED
 from .block import log_smallest, log_subnormal, up
+from .gap import estimate_gap
 from .loop import DIVERGED, f4, iterate
 from .structs import TRANSPORT, Gibbs
 
@@ -348,5 +349,6 @@ def tile_grid(axes, A, rows, B, cols, options, out):
             for lane in range(count):
                 at = picked[lane]
                 out.values[p, at], out.status[p, at] = lane_value(lanes, lane, it, options)
+                estimate_gap(out, b, lane, LANES, p, at)
             if lanes.failed.any():
                 state[:] = 0  # padding must stay finite: its coefficients are 0, and 0 nan = nan

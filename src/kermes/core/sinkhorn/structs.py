@@ -52,12 +52,13 @@ def no_trees(n: int, atoms: int) -> Trees:
 
 
 class Bounds(NamedTuple):
-    """Bounds of (optimum - dual value) / eps of the pairs of a tile, asked for where they are above 0.
+    """(Optimum - dual value) / eps of the pairs of a tile: a bound for those ``apart``, else what columns miss.
 
     ``trees``: of the measures of both sides.
     """
 
     gaps: FloatArray
+    apart: AnyArray
     trees: tuple[Trees, Trees]
 
 
