@@ -106,7 +106,7 @@ def test_the_bound_of_what_a_dual_value_lacks_holds(route, tol):
     self_terms.self_values(SQUARED, ATOMS, np.arange(3), options, own, True, trees)
     assert_allclose(trees.links[:, 0], [1.0, 1.0, np.sqrt(8.0)])
     asked = np.array([[True, True], [False, True]]) & (route != "grid")
-    out = unsolved()._replace(bounds=Bounds(np.zeros((2, 2)), asked, (trees, trees)))
+    out = unsolved()._replace(bounds=Bounds(np.zeros((2, 2)), asked, (trees, trees), COST.max() / EPS))
     if route == "table":
         table.tile_table(table.gibbs_table(COST, EPS, np.float64), ATOMS, ROWS, ATOMS, COLS, options, out)
     elif route == "coordinates":

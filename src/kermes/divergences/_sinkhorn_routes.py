@@ -104,7 +104,8 @@ class SinkhornRoute(Route, ABC):
         out = Answers(empty_tile(rows, cols), np.triu(retry, 1) if triangle else retry)
         if self.value == "debiased":
             apart, way = self._apart(pairs)
-            out = out._replace(bounds=Bounds(np.where(apart, np.inf, 0.0), apart, (A.trees, B.trees)))
+            gaps, most = np.where(apart, np.inf, 0.0), self.reach / self.options.epsilon
+            out = out._replace(bounds=Bounds(gaps, apart, (A.trees, B.trees), most))
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
@@ -189,8 +190,8 @@ class SinkhornRoute(Route, ABC):
         values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
         trial = Answers(values.copy(), status.copy())
         if out.bounds is not None:
-            gaps, apart, trees = out.bounds
-            trial = trial._replace(bounds=Bounds(gaps[:1, -TRIAL:], apart[:1, -TRIAL:], trees))
+            gaps, apart = out.bounds.gaps[:1, -TRIAL:], out.bounds.apart[:1, -TRIAL:]
+            trial = trial._replace(bounds=out.bounds._replace(gaps=gaps, apart=apart))
         self.scale(np.float32, few, self.options, trial)
         if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
             return False

@@ -31,7 +31,6 @@ from .products import GROUP, dots8
 
 LITTLE = 0.25  # part of an entry that an exchange may take away
 STEP, MOST = f4(1e3), f4(1e24)  # factors by which entries may grow instead
-LOST = 1e9  # cost of mass that no plan has moved, over eps: an atom that got nothing counts as that times its mass
 ROUNDED, ROUNDED32 = 1e-14, 1e-6  # parts of masses that are rounding
 
 
@@ -45,20 +44,23 @@ def shared(k, scale, other, other_scale, v):
 
 
 @inline_core
-def missed(weight, scaling, product):
-    """r^2 / c of a column: about what its error r takes from the value, over eps. The L1 error hides light ones."""
+def missed(weight, scaling, product, most):
+    """r^2 / c of a column: about what its error r takes from the value, over eps. The L1 error hides light ones.
+
+    A column that got nothing, c = 0, costs ``most`` times its mass.
+    """
     held = np.float64(scaling) * np.float64(product)
     gap = np.float64(weight) - held
-    return min(gap / held, LOST) * gap
+    return min(gap / held, most) * gap
 
 
 @inline_core
-def missed_by_columns(side):
+def missed_by_columns(side, most):
     """Sum r^2 / c of a side whose products are those with exact rows."""
     b, v, t, m = side
     energy = 0.0
     for c in range(m):
-        energy += missed(b[c], v[c], t[c])
+        energy += missed(b[c], v[c], t[c], most)
     return energy
 
 
@@ -67,7 +69,7 @@ def scale_columns(block):
     """Put the surplus of each row after the columns are scaled to b into its sum; (sum r^2 / c, largest |r / c|)."""
     b, v, t, m = block.columns
     s, u = block.rows.sums, block.rows.scaling
-    energy, largest = missed_by_columns(block.columns), 0.0
+    energy, largest = missed_by_columns(block.columns, np.inf), 0.0
     for c in range(t.size):
         held = np.float64(v[c]) * np.float64(t[c]) if c < m else 1.0
         gap = np.float64(b[c]) - held if c < m else 0.0
@@ -123,11 +125,11 @@ def gap_bound(block, order, parent, first):
 def bound_gap(out, side, block, first, p, q):
     """Bound or estimate what is left of the value of a pair, if that is asked for; its rows are atoms of ``side``."""
     if out.bounds is not None and out.status[p, q] == OK:
-        gaps, apart, trees = out.bounds
+        gaps, apart, trees, most = out.bounds
         if apart[p, q]:
             gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
         else:
-            gaps[p, q] = missed_by_columns(block.columns)
+            gaps[p, q] = missed_by_columns(block.columns, most)
 
 
 @overload(bound_gap, jit_options=PART)
@@ -138,11 +140,11 @@ def _bound_gap(out, side, block, first, p, q):
 
     def bound(out, side, block, first, p, q):
         if out.status[p, q] == OK:
-            gaps, apart, trees = out.bounds
+            gaps, apart, trees, most = out.bounds
             if apart[p, q]:
                 gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
             else:
-                gaps[p, q] = missed_by_columns(block.columns)
+                gaps[p, q] = missed_by_columns(block.columns, most)
 
     return bound
 
@@ -150,7 +152,7 @@ def _bound_gap(out, side, block, first, p, q):
 def estimate_gap(out, side, lane, stride, p, q):
     """Estimate what is left of the value of one lane of images, if that is asked for and the pair is not apart."""
     if out.bounds is not None and not out.bounds.apart[p, q]:
-        out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride)
+        out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
 
 
 @overload(estimate_gap, jit_options=PART)
@@ -160,17 +162,17 @@ def _estimate_gap(out, side, lane, stride, p, q):
 
     def estimate(out, side, lane, stride, p, q):
         if not out.bounds.apart[p, q]:
-            out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride)
+            out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
 
     return estimate
 
 
 @inline_core
-def missed_by_lane(side, lane, stride):
+def missed_by_lane(side, lane, stride, most):
     """Sum r^2 / c over the pixels of one image in ``stride`` lanes."""
     energy = 0.0
     for i in range(side.outer):
         for j in range(lane, side.inner * stride, stride):
             if side.weights[i, j] > 0:
-                energy += missed(side.weights[i, j], side.scaling[i, j], side.sums[i, j])
+                energy += missed(side.weights[i, j], side.scaling[i, j], side.sums[i, j], most)
     return energy

@@ -54,12 +54,13 @@ def no_trees(n: int, atoms: int) -> Trees:
 class Bounds(NamedTuple):
     """(Optimum - dual value) / eps of the pairs of a tile: a bound for those ``apart``, else what columns miss.
 
-    ``trees``: of the measures of both sides.
+    ``trees``: of the measures of both sides. ``most``: the largest cost over eps.
     """
 
     gaps: FloatArray
     apart: AnyArray
     trees: tuple[Trees, Trees]
+    most: float
 
 
 class Answers(NamedTuple):
