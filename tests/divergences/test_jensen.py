@@ -40,21 +40,6 @@ def test_a_functional_of_ones_own_is_the_built_in_one(clouds):
     )
 
 
-@pytest.mark.parametrize(
-    "divergence",
-    [
-        divergences.JensenDifference(LogDet()),
-        divergences.ExponentialFamily("gaussian", beta=1e3),
-        divergences.ExponentialFamily(divergences.Family(1, -9.0, 9.0, intervals=32), beta=1e3),
-    ],
-)
-def test_equal_measures_are_at_0_though_entropies_are_rounded(divergence):
-    rng = np.random.default_rng(0)
-    points, weights = rng.normal(size=(30, 9, 2)), rng.uniform(1, 2, size=(30, 9))
-    X, backwards = Measures.from_samples(points, weights), Measures.from_samples(points[:, ::-1], weights[:, ::-1])
-    assert not np.diagonal(pairwise(X, backwards, divergence=divergence)).any()
-
-
 def test_the_mean_may_have_a_formula_of_its_own():
     class Counting(LogDet):
         def of_mean(self, points, weights, other_points, other_weights):

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cases import DIVERGENCES, each_dim
 
-from kermes import Engine, Measures, pairwise
+from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.definiteness import psd_length_scale
 from kermes.divergences import Sinkhorn
 from kermes.engine import StoredDistances
@@ -176,6 +176,48 @@ def test_equal_measures_are_at_0_however_they_are_written(case, dim):
     Y = rewritten(X)
     for D in (distances(case.divergence, X, Y), distances(case.divergence, Measures.concatenate([X, Y]))[:N, N:]):
         assert (np.diagonal(D) <= (0.0 if case.divergence.biased else 1e-15)).all()
+
+
+class Spread(divergences.Functional):
+    """The sum of the variances, in a way that rounds."""
+
+    def value(self, points, weights):
+        return float(weights @ (points**2).sum(axis=1) - ((weights @ points) ** 2).sum())
+
+
+class Means(divergences.Divergence):
+    """The distance between the means."""
+
+    def claims(self, dim):
+        return divergences.Claims(False, 2.0, "a Hilbert space norm")
+
+    def prepare(self, X):
+        return X.expectation(X.points)
+
+    def tile(self, A, B, rows, cols, triangle):
+        return divergences.Tile(((A[rows][:, None] - B[cols][None]) ** 2).sum(axis=-1))
+
+
+ROUNDED = [
+    *(divergences.Wasserstein(p, cost) for p in (1, 2, 10, 40) for cost in ("binary", 3.0 - 3.0 * np.eye(9))),
+    *(divergences.Bhattacharyya(kernel, 1e-6) for kernel in (ground.Linear(), ground.Gaussian(sigma=1.0))),
+    divergences.GaussianKL(ground.Laplacian(1.0), reg=1e-6),
+    divergences.GaussianKL(ground.Polynomial(3)),
+    *(divergences.ExponentialFamily(f, 1e6) for f in ("gaussian", "gaussian-diagonal", "multinomial-exact")),
+    divergences.ExponentialFamily(divergences.Family(1, -9.0, 9.0, intervals=32), 1e3),
+    divergences.JensenDifference(Spread()),
+    Means(),
+]
+
+
+@pytest.mark.parametrize("divergence", ROUNDED, ids=str)
+def test_equal_histograms_are_at_0_where_values_are_rounded(divergence):
+    """A rounding of 1e-16 is 1e-8 for its root, and 0.025 for the tenth: a difference between equal groups."""
+    rng = np.random.default_rng(0)
+    H, support = rng.uniform(1, 2, (40, 9)), rng.normal(size=(9, 2))
+    X = Measures.from_histograms(H, support)
+    Y = Measures.from_histograms(H * rng.uniform(0.1, 9, (40, 1)), support)
+    assert not np.diagonal(pairwise(X, Y, divergence=divergence, engine=ALONE)).any()
 
 
 @pytest.mark.parametrize("value", ["transport", "debiased"])

@@ -189,6 +189,31 @@ def test_costs_of_more_digits_than_potentials_are_right_or_reported(points, a, b
         assert abs(D[0, 0] ** p - true) <= 2e-14 * (true + spread)
 
 
+LIGHT_AND_DEAR = [
+    # a light atom costs 1e-12 of the value: it was left where it was
+    ([[0.0, 0.0], [100.0, 100.0]], [[1.0, 1.0], [100.0, 100.0]], [1.0, 9e-17], [1.0, 9e-20], 2),
+    ([[2e10, 2e10], [2e15, 2e15]], [[4e10, 4e10], [2e15, 2e15]], [1.0, 1e-22], [1.0, 1e-25], 2),
+    (
+        [[2e14, 0.0], [2e22, 0.0], [2e19, 0.0]],
+        [[-2e14, 0.0], [4e22, 0.0], [2e19, 0.0]],
+        [1.0, 1e-35, 1e-20],
+        [1.0, 1e-32, 1e-22],
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("x", "y", "a", "b", "p"), LIGHT_AND_DEAR)
+def test_light_atoms_whose_way_is_dear(x, y, a, b, p):
+    X, Y = Measures.from_samples([np.array(x)], [a]), Measures.from_samples([np.array(y)], [b])
+    D, info = pairwise(X, Y, divergence=divergences.Wasserstein(p), engine=ENGINE, return_info=True)
+    assert info.n_unconverged == 0
+    with mp.workdps(60):
+        mu, nu = (exact(np.array(points), np.array(weights)) for points, weights in ((x, a), (y, b)))
+        true = long(transport.program(mu, nu, transport.euclidean, p))
+    assert_allclose(D[0, 0] ** p, float(true), rtol=2e-14 * p)
+
+
 def test_spread_of_atoms_beside_a_light_one_far_away():
     x = np.array([[1e100, 0.0], [3e33, 0.0], [-1e33, 0.0]])
     X = Measures.from_samples([x], [[1e-200, 1.0, 1.0]])

@@ -142,11 +142,12 @@ class Divergence(Frozen, Route, ABC):
 
     @property
     def biased(self) -> bool:
-        """Whether tiles give equal measures a value other than 0, if only by the root of a rounding.
+        """Whether tiles may give equal measures a value other than 0, if only by the root of a rounding.
 
-        The engine then sets it to 0 where probabilities agree to 12 digits.
+        The engine then sets it to 0 where probabilities agree to 12 digits, for which it compares the contents of
+        measures. False saves that where equal measures are at 0 anyway, however they are written.
         """
-        return False
+        return True
 
     @property
     def signed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .._typing import FloatArray, IndexArray
 from ..core.ragged import Rows
@@ -65,6 +66,8 @@ class Euclidean(Divergence):
     array([[0., 2.],
            [2., 0.]])
     """
+
+    biased: ClassVar[bool] = False
 
     def claims(self, dim: int) -> Claims:
         return Claims(True, 2.0, "a Hilbert space norm (Schoenberg)")

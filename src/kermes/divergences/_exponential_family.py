@@ -80,7 +80,7 @@ class ExponentialFamily(Jensen):
     wherever the points are. Full covariances: :math:`d^2` to 2e-14 beta, to 4e-16 beta times the sum of the absolute
     logarithms of the variances of either measure (6e-13 in the plane at 1e150), and to 1e-15 beta over the determinant
     of its correlations; correlations with an eigenvalue below 1e-10 are refused. Multinomial: as
-    ``JensenShannon``; exact: 4e-15 for some points, the rounding of logarithms of Gamma.
+    ``JensenShannon``; exact: 4e-15 for some points and 1e-15 beta ln beta, the rounding of logarithms of Gamma.
 
     Examples
     --------
@@ -117,11 +117,6 @@ class ExponentialFamily(Jensen):
                 raise InvalidParameterError(
                     f"`prior` must be None unless family='multinomial-exact'; got {self.prior!r} with {self.family!r}."
                 )
-
-    @property
-    def biased(self) -> bool:
-        """Differences of entropies are rounded: of logarithms of determinants, and of sums over a grid."""
-        return isinstance(self.family, Family) or self.family == "gaussian"
 
     def claims(self, dim: int) -> Claims:
         if isinstance(self.family, Family):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -191,9 +191,6 @@ class GaussianWasserstein(Divergence):
     """
 
     ground: PointKernel = field(default_factory=Linear)
-
-    #: Squares are differences, whose rounding has a root of 1e-8.
-    biased: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ground", as_point_kernel(self.ground))

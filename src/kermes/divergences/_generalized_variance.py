@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -147,9 +146,6 @@ class GeneralizedVariance(Jensen):
 
     eta: float
     ground: PointKernel = field(default_factory=Linear)
-
-    #: Squares are differences, whose rounding has a root of 1e-8.
-    biased: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive(self.eta, "eta")

@@ -137,8 +137,6 @@ class JensenDifference(Jensen):
 
     functional: Functional
     signed: ClassVar[bool] = True
-    #: Rounding of the functional has a root of 1e-8.
-    biased: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not all(callable(getattr(self.functional, name, None)) for name in ("value", "of_mean")):

@@ -28,7 +28,7 @@ import itertools
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -119,6 +119,7 @@ class JensenShannon(Jensen):
     """
 
     smoothing: Gaussian | None = None
+    biased: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.smoothing is not None and not isinstance(self.smoothing, Gaussian):

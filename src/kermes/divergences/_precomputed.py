@@ -44,6 +44,7 @@ class Precomputed(Divergence):
 
     distances: ArrayLike
     power: ClassVar[float] = 1.0
+    biased: ClassVar[bool] = False  # the table says what is 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.distances, FrozenArray):

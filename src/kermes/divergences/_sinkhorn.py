@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -99,8 +99,6 @@ class Sinkhorn(Divergence):
     value: str = "transport"
     tol: float = 1e-3
     max_iter: int = 10_000
-    #: The plan between equal measures is not the identity; the debiased value is 0 up to rounding only.
-    biased: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon", remedy="For exact transport use divergences.Wasserstein.")

@@ -130,6 +130,7 @@ class SlicedWasserstein(Divergence):
     p: float = 2.0
     n_slices: int = 100
     seed: int = 0
+    biased: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         real(self.p, "p", low=1.0)

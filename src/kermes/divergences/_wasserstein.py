@@ -98,6 +98,11 @@ class Wasserstein(Divergence):
         """``tile`` returns W_2^2, and W_p for other p: higher powers overflow and underflow."""
         return 2.0 if self.p == 2 else 1.0
 
+    @property
+    def biased(self) -> bool:
+        """Total variation adds up rounding, of which W_p is the p-th root; other ways compare masses first."""
+        return self.cost.uniform is not None
+
     def claims(self, dim: int) -> Claims:
         """Metric if the cost is one; of negative type p on the line for p <= 2, and for the binary cost."""
         cost = self.cost

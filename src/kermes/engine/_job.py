@@ -251,7 +251,7 @@ class Job:
         self._refuse_failed(values, status, rows, cols)
         if foreign:
             self._refuse_meaningless(status, error)
-            if triangle and len(cols) > 1 and self.same is None:
+            if triangle and len(cols) > 1 and not (self.same is not None and equal[0, 1]):
                 self._refuse_asymmetric(float(values[0, 1]), rows[:1], cols[1:2])
         self._refuse_negative(values, status, rows, cols)
         return values, status, error if self.with_error else None

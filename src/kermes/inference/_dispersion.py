@@ -125,10 +125,10 @@ def dispersion(
             return to_centers(around, codes[rows])[0]
 
     else:
-        less = _LessGroups.of(codes, fixed, own)
+        less, alike = (_LessGroups.of(codes, fixed, own, permuted) for permuted in (False, True))
         common = np.zeros((1, len(G)), dtype=codes.dtype)
-        around = less(G)
-        z = to_centers(around, common)[0] * np.sqrt(1.0 - 1.0 / len(G))  # leverages stand for the factor
+        around = alike(G)
+        z = to_centers(less(G), common)[0] * np.sqrt(1.0 - 1.0 / len(G))  # leverages stand for the factor
 
         def distances(rows: IndexArray) -> FloatArray:
             return np.concatenate([to_centers(less(around, row), common)[0] for row in rows])
@@ -185,7 +185,9 @@ class _LessGroups:
 
     With orthonormal bases B of the blocks and Q of the groups beside them, indicators A of the groups (centred), and
     the fit :math:`y = B \beta + A \alpha + e`, :math:`N y = B \beta + F e`. F divides by the root of 1 - leverage, the
-    variance of a residual in units of that of an observation.
+    variance of a residual in units of that of an observation. Residuals that are to be ``permuted``, and fitted and
+    scaled once more, have equal variances within blocks that way, and the variance of the residuals of their block:
+    where leverages are equal the observed labels, and the reverse of them, then give the observed statistic.
     """
 
     F: FloatArray  # (n,), 0 where the fit leaves nothing
@@ -193,11 +195,12 @@ class _LessGroups:
     V: FloatArray
 
     @classmethod
-    def of(cls, codes: IndexArray, fixed: FloatArray, own: FloatArray) -> _LessGroups:
+    def of(cls, codes: IndexArray, fixed: FloatArray, own: FloatArray, permuted: bool) -> _LessGroups:
         V = np.column_stack([fixed, own])
         left = 1.0 - np.einsum("ij,ij->i", V, V)
         some = left > 1e-9
-        F = np.where(some, 1.0 / np.sqrt(np.where(some, left, 1.0)), 0.0)
+        mean = fixed @ (fixed.T @ left) if permuted else np.ones(len(V))  # in each block
+        F = np.sqrt(np.where(some, mean, 0.0) / np.where(some, left, 1.0))
         A = indicators(codes)
         U = (1.0 - F)[:, None] * V
         U[:, fixed.shape[1] :] -= (A - A.mean(axis=0)) @ np.linalg.pinv(own.T @ A)

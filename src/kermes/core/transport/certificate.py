@@ -11,7 +11,7 @@ from .pricing import NOISE, greatest
 from .tree import ALL, NONE, arc_cost, hang, has, make, pass_on
 
 #: By how much a plan may miss the least cost: of its own, and of that of the independent plan (masses are rounded).
-GAP, ROUNDING = 1e-12, 1e-14
+GAP, ROUNDING = 1e-14, 1e-14
 #: For plans that cost more than this part of the largest cost, 32 digits are enough.
 SEEN = 1e-15
 

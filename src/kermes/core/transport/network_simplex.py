@@ -37,7 +37,7 @@ MAX_PIVOTS = 10_000_000
 ROUNDED_PIVOTS = 1000
 #: Masses that arcs are short of matter if, at the largest cost, they are more than this part of the value. Exchanges of
 #: arcs for each node, at most: 100 atoms and 100 of nearly equal masses at the same points take about 50.
-LACK, EXCHANGES = 1e-12, 2
+LACK, EXCHANGES = 1e-15, 2
 
 
 @exact_core

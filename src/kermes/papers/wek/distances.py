@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -143,6 +143,7 @@ class LookUp(Divergence):
 
     values: FloatArray
     of: Divergence
+    biased: ClassVar[bool] = False
 
     @property
     def power(self) -> float:

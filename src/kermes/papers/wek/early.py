@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ class EarlySinkhorn(Divergence):
 
     epsilon: float
     tol: float = 5e-2
+    biased: ClassVar[bool] = False
 
     @property
     def power(self) -> float:
