@@ -210,7 +210,7 @@ ROUNDED = [
 ]
 
 
-@pytest.mark.parametrize("divergence", ROUNDED, ids=str)
+@pytest.mark.parametrize("divergence", ROUNDED, ids=lambda divergence: type(divergence).__name__)
 def test_equal_histograms_are_at_0_where_values_are_rounded(divergence):
     """A rounding of 1e-16 is 1e-8 for its root, and 0.025 for the tenth: a difference between equal groups."""
     rng = np.random.default_rng(0)
