@@ -219,11 +219,12 @@ def test_dispersion_in_blocks_by_least_squares_and_all_labellings():
     Y = POINTS[:9] + 5.0 * blocks[:, None]
     of_blocks = np.equal.outer(blocks, [0, 1]).astype(float)
 
-    def less_groups(Y, labels):
+    def less_groups(Y, labels, permuted=False):
         design = np.column_stack([of_blocks, labels - np.mean(labels)])
         fit = np.linalg.lstsq(design, Y, rcond=None)[0]
         left = 1.0 - np.diag(design @ np.linalg.pinv(design))
-        return of_blocks @ fit[:2] + (Y - design @ fit) / np.sqrt(left)[:, None]
+        kept = of_blocks @ np.linalg.lstsq(of_blocks, left, rcond=None)[0] if permuted else 1.0  # means of blocks
+        return of_blocks @ fit[:2] + (Y - design @ fit) * np.sqrt(kept / left)[:, None]
 
     def spread(Y, labels):
         z = np.linalg.norm(Y - Y.mean(axis=0), axis=1) * np.sqrt(9 / 8)
@@ -232,17 +233,26 @@ def test_dispersion_in_blocks_by_least_squares_and_all_labellings():
         )
         return (short @ short - whole @ whole) / (whole @ whole / 6)
 
-    moved = less_groups(Y, labels)
+    moved = less_groups(Y, labels, permuted=True)
     others = [
         spread(less_groups(moved, new), new) for new in oracle.distinct_labelings(labels.tolist(), blocks.tolist())
     ]
     given = {"blocks": blocks, "center": "centroid", "keep_distribution": True}
     found = inference.dispersion(cdist(Y, Y), labels, "precomputed", **given)
-    assert_allclose(found.statistic, spread(moved, labels))
+    assert_allclose(found.statistic, spread(less_groups(Y, labels), labels))
     assert len(others) == 20
     again = spread(less_groups(moved, labels), labels)  # the labels as they are, which the test does not count twice
     others.remove(min(others, key=lambda value: abs(value - again)))
     assert_allclose(np.sort(found.distribution), np.sort(others), rtol=1e-7)
+
+
+def test_labels_of_pairs_and_their_reverse_give_the_observed_spread():
+    """Residuals that are fitted and scaled twice are those of the first time: the least p-value is 2 / 2^n."""
+    blocks, labels = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    Y = POINTS[:8] + 5.0 * blocks[:, None]
+    found = inference.dispersion(cdist(Y, Y), labels, "precomputed", blocks=blocks, keep_distribution=True)
+    assert len(found.distribution) == 15
+    assert np.sum(np.isclose(found.distribution, found.statistic, rtol=1e-9)) == 1  # the reverse; labels count apart
 
 
 def test_blocks_that_lie_apart_are_no_spread():

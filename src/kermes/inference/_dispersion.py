@@ -70,7 +70,7 @@ def dispersion(
     centres found anew each time; permuting the :math:`z_i` alone rejects far too often where tails are heavy. As
     centres are estimated, the test is approximate.
     The centroid follows single members far out, and with a group of four and heavy tails 5 % become 7 %; with medians
-    they stay 5 %, or become 7 to 8 % within two blocks of unequal shares. Where most measures are equal, 5 % become up
+    they stay 5 %, or become 6 to 9 % within two blocks of unequal shares. Where most measures are equal, 5 % become up
     to 45 % with centroids (or blocks), and a warning says so; with medians, which are exact where they are members, at
     most 4 %. Where there are only two different measures, 5 % become up to 12 % (27 % with centroids), and where
     distances to the centres do not vary within groups F is infinite: warnings say so. Other medians are found by
