@@ -92,6 +92,14 @@ def beside_age(rng: Generator) -> float:
     return inference.permanova(D, table, covariates=age, random_state=rng, **GIVEN).terms[0].p_value
 
 
+def first_in_sequence(rng: Generator) -> float:
+    """A factor that means nothing before one that matters."""
+    arm, later = groups(rng), rng.integers(2, size=sum(SIZES))
+    D = distances(cloud(rng) + 3.0 * later[:, None])
+    table = {"arm": arm, "later": later}
+    return inference.permanova(D, table, sums="sequential", random_state=rng, **GIVEN).terms[0].p_value
+
+
 def spread(rng: Generator) -> float:
     """Equal spread; locations differ, which must not matter."""
     arm = groups(rng)
@@ -161,6 +169,7 @@ TESTS: dict[str, Callable[[Generator], float]] = {
     "PERMANOVA, confounded blocks": in_blocks,
     "PERMANOVA, units": of_units,
     "PERMANOVA, two factors and a confounded covariate": beside_age,
+    "PERMANOVA, sequential, before a factor that matters": first_in_sequence,
     "dispersion, heavy tails": spread,
     "dispersion, Gaussian": spread_of_gaussians,
     "energy": energy,

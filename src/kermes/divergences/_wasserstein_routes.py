@@ -74,6 +74,9 @@ class TotalVariation(Route):
 
     def tile(self, A: Rows, B: Rows, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         out = variation(A, B, rows, cols, triangle)
+        for i, j in np.argwhere((out > 0.0) & (out <= LIGHT)):
+            if _agree(A, rows[i], B, cols[j]):
+                out[i, j] = 0.0  # as in _judge
         if self.p not in (1, 2):
             return Tile(self.price * out ** (1.0 / self.p))
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values are an error

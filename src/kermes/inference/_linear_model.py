@@ -27,7 +27,7 @@ class Found:
 
     F: float
     share: float  # of the total sum of squares
-    partial_share: float  # of what the other terms leave
+    partial_share: float  # of what the terms before leave
     sum_of_squares: float
     df: tuple[int, int]
     p_value: float
@@ -65,20 +65,18 @@ def between(G: FloatArray, Q: FloatArray, rows: IndexArray | None = None) -> Flo
     return np.asarray(np.einsum("ij,ij->i", flat @ G, flat).reshape(permuted.shape[:2]).sum(axis=0))
 
 
-def permutation_test(
-    G: FloatArray, before: FloatArray, tested: FloatArray, after: FloatArray, permutations: Permutations
-) -> Found:
+def permutation_test(G: FloatArray, before: FloatArray, tested: FloatArray, permutations: Permutations) -> Found:
     r"""Test whether ``tested`` explains more than chance, given ``before``.
 
     The residuals of ``before`` are permuted (Freedman and Lane 1983): with :math:`R = I - Q_0 Q_0^T`,
 
-    .. math:: F_\pi = \frac{\operatorname{tr} Q_\pi^T R G R Q_\pi / q}{SS_{res, \pi} / (n - q_0 - q - q_1)}
+    .. math:: F_\pi = \frac{\operatorname{tr} Q_\pi^T R G R Q_\pi / q}{SS_{res, \pi} / (n - q_0 - q)}
 
-    ``before`` (n, q_0), which holds the constant and the blocks, ``tested`` (n, q) and ``after`` (n, q_1) are together
-    an orthonormal basis of the whole model.
+    ``before`` (n, q_0), which holds the constant and the blocks, and ``tested`` (n, q) are together an orthonormal
+    basis of the whole model.
     """
     n, q = tested.shape
-    df = q, n - before.shape[1] - q - after.shape[1]
+    df = q, n - before.shape[1] - q
     total, scale = float(np.trace(G)), float(np.abs(np.diagonal(G)).sum())
     R = np.eye(n) - before @ before.T
     reduced = R @ G @ R
@@ -87,7 +85,7 @@ def permutation_test(
         none = np.zeros(permutations.number)
         return Found(0.0, 0.0, 0.0, 0.0, df, 1.0, none, none, True)
     # What every permutation within blocks keeps in its span explains none of the residuals: the constant and blocks.
-    others = np.column_stack([_moved(before, permutations), after])
+    others = _moved(before, permutations)
     size = max(1, BATCH // (n * (q + others.shape[1])))
     explained = between(reduced, tested)[0]
     observed = _share(explained, between(reduced, others)[0], left)

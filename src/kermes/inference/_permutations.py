@@ -140,7 +140,7 @@ class Term:
     effect_size : float
         Share of the total sum of squares, R^2.
     partial_effect_size : float
-        Share of what the other terms leave unexplained.
+        Share of what the other terms (sequential sums: those before it) leave unexplained.
     """
 
     name: str
