@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import abc, machinery, util
 from pathlib import Path
 
@@ -33,6 +33,8 @@ os.environ.update(NUMBA_DISABLE_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREA
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "kermes"
 PACKAGES = ("core", "divergences", "engine")
+#: Folders of the tests that may kill a mutant.
+TESTS = (*PACKAGES, "definiteness", "features", "ground", "inference", "kernels")
 RECORD, CALLS = ROOT / "tests" / "mutants.json", ROOT / ".mutants-calls.json"
 #: Seconds of processor time: of the tests of a mutant (those of its name first, then the quickest), of one of them, of
 #: a file of tests.
@@ -211,7 +213,7 @@ def _other_number(value):
 def recorded_calls() -> dict[str, dict[str, list[str]]]:
     """Return for each test its seconds and, by module, the functions it calls; recorded on first use."""
     calls = json.loads(CALLS.read_text()) if CALLS.exists() else {}
-    for path in (p for package in PACKAGES for p in sorted((ROOT / "tests" / package).glob("test_*.py"))):
+    for path in (p for folder in TESTS for p in sorted((ROOT / "tests" / folder).glob("test_*.py"))):
         name = path.relative_to(ROOT).as_posix()
         if name not in calls:
             part = Path(f"{CALLS}.part")
@@ -270,11 +272,12 @@ def outcome(module: str, mutant: tuple[str, Callable[[], ast.Module]], calls: di
     """Return whether a test that calls the changed function fails, or takes too long."""
     function, make = mutant
     tree = make()
+    users = {module} if function else importers(module)  # a constant is read where nothing of its module is called
     times = {
         test: entry["seconds"]
         for test, entry in calls.items()
         if entry["seconds"] <= LONGEST
-        and (module in entry["calls"] if not function else _calls(entry["calls"].get(module, []), function))
+        and (_calls(entry["calls"].get(module, []), function) if function else users & entry["calls"].keys())
     }
     chosen, total = [], 0.0
     for test in sorted(times, key=lambda test: (not _mirrors(test, module), times[test])):
@@ -286,6 +289,18 @@ def outcome(module: str, mutant: tuple[str, Callable[[], ast.Module]], calls: di
     random.Random(0).shuffle(chosen)
     code = _in_fork(lambda: _test(module, tree, chosen), int(3 * total) + 20, 10 * (int(3 * total) + 20))
     return {"outcome": "survived", "tests": len(chosen)} if code == 0 else {"outcome": "killed"}
+
+
+@cache
+def importers(module: str) -> set[str]:
+    """Return the module and those that import it by its name."""
+    name = Path(module).stem
+    found = {module}
+    for other in all_modules():
+        imports = [n for n in ast.walk(ast.parse((SOURCE / other).read_text())) if isinstance(n, ast.ImportFrom)]
+        if any((n.module or "").split(".")[-1] == name or name in [a.name for a in n.names] for n in imports):
+            found.add(other)
+    return found
 
 
 def _mirrors(test: str, module: str) -> bool:
