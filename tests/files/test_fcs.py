@@ -1,4 +1,6 @@
-"""FCS files, written with flowio."""
+"""FCS files, written with flowio, or by hand where it does not write such."""
+
+import struct
 
 import flowio
 import numpy as np
@@ -25,6 +27,25 @@ def write_fcs(path, n, detectors=DETECTORS, stains=STAINS, metadata=None):
     with open(path, "wb") as file:
         flowio.create_fcs(file, values.ravel().tolist(), detectors, stains, metadata_dict=metadata)
     return values
+
+
+def write_by_hand(path, data, detectors=("A", "B"), **keywords):
+    """Write two cells of integers, of 32 bits each, unless keywords (without their $) say otherwise."""
+    pairs = {"TOT": 2, "PAR": len(detectors), "MODE": "L", "DATATYPE": "I", "BYTEORD": "1,2,3,4", "NEXTDATA": 0}
+    pairs |= dict.fromkeys(("BEGINANALYSIS", "ENDANALYSIS", "BEGINSTEXT", "ENDSTEXT"), 0)
+    for i, name in enumerate(detectors, 1):
+        pairs |= {f"P{i}N": name, f"P{i}B": 8 * len(data) // (2 * len(detectors)), f"P{i}R": 1 << 16, f"P{i}E": "0,0"}
+    pairs |= keywords
+
+    def text(start, end):
+        places = {"BEGINDATA": f"{start:08d}", "ENDDATA": f"{end:08d}"}
+        return "".join(f"/${key}/{value}" for key, value in (pairs | places).items()).encode() + b"/"
+
+    start = 58 + len(text(0, 0))
+    end = start + len(data) - 1
+    header = f"{'FCS3.2':<10}" + "".join(f"{place:>8}" for place in (58, start - 1, start, end, 0, 0))
+    path.write_bytes(header.encode() + text(start, end) + data)
+    return path
 
 
 @pytest.fixture
@@ -122,6 +143,54 @@ def test_files_that_do_not_fit(wells, name, options, message):
         write_fcs(path, 0 if name == "none" else 5, metadata=metadata)
     with pytest.raises((InvalidFileError, InvalidMeasureError), match=message):
         files.read(folder, **options)
+
+
+@pytest.mark.parametrize(
+    ("form", "keywords"),
+    [
+        ("<4I", {}),
+        ("<4I", {"MODE": "l", "P2DATATYPE": "i"}),
+        (">4I", {"BYTEORD": "4,3,2,1"}),
+        ("<4H", {"BYTEORD": "1,2"}),
+        (">4H", {"BYTEORD": "2,1"}),
+        ("<4f", {"DATATYPE": "F"}),
+        (">4d", {"DATATYPE": "D", "BYTEORD": "4,3,2,1"}),
+    ],
+)
+def test_types_and_orders_of_bytes(tmp_path, form, keywords):
+    path = write_by_hand(tmp_path / "a.fcs", struct.pack(form, 1, 2, 300, 4), **keywords)
+    assert files.read(path).measures.points.tolist() == [[1, 2], [300, 4]]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"P2DATATYPE": "F"}, r"type F in channel 2 \(\$P2DATATYPE\) and of type I .* export it with one type"),
+        ({"MODE": "C"}, r"holds histograms \(\$MODE C\).*; export the list of its events"),
+        ({"MODE": "U"}, r"holds histograms \(\$MODE U\)"),
+        *(
+            ({"BYTEORD": order}, rf"in the order {order} \(\$BYTEORD\).* export it with 1,2,3,4 or 4,3,2,1")
+            for order in ("3,4,1,2", "2,1,4,3", "1,2,4,3", "4,3", "1,2,3", "8,7,6,5,4,3,2,1")
+        ),
+        ({"detectors": ["A", "A"]}, r"two channels of the name 'A', numbers 1 and 2 \(\$P1N, \$P2N\); rename one"),
+        ({"P1S": "B", "P2S": "C"}, r"'B' is the stain of one channel and the detector of another, numbers 1 and 2"),
+    ],
+)
+def test_what_would_be_read_as_other_numbers_is_refused(tmp_path, keywords, message):
+    path = write_by_hand(tmp_path / "a.fcs", struct.pack("<IfIf", 1, 1.5, 2, 2.5), **keywords)
+    with pytest.raises((InvalidFileError, InvalidMeasureError), match=rf"a\.fcs.*{message}"):
+        files.read(path)
+
+
+def test_a_name_of_two_channels_is_refused_where_it_is_wanted(tmp_path):
+    path = write_by_hand(tmp_path / "a.fcs", struct.pack("<4I", 1, 2, 3, 4), P1S="B", P2S="C")
+    assert files.read(path, columns=["A", "C"]).measures.points.tolist() == [[1, 2], [3, 4]]
+
+
+def test_what_is_hidden_is_no_class(tmp_path):
+    for name in ("sick/a", "well/a", "sick/._a", ".trash/a"):
+        write_fcs(tmp_path / f"{name}.fcs", 5)
+    assert files.read(tmp_path).labels.tolist() == ["sick", "well"]
 
 
 def test_options_of_tables_have_no_meaning_and_the_extra_is_named(wells, monkeypatch):

@@ -1,5 +1,6 @@
 import gzip
 import struct
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -410,6 +411,93 @@ def test_images_of_different_depth_or_transparent_are_not_mixed_silently(tmp_pat
     picture(tmp_path / "clear" / "a.png", clear)
     with pytest.warns(KermesWarning, match=r"a\.png has transparent pixels"):
         files.read(tmp_path / "clear")
+
+
+def png16(kind, values):
+    """Return a PNG file of 16 bits and of a kind of colours, which Pillow does not write."""
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width = values.shape[:2]
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    header = struct.pack(">2I5B", width, height, 16, kind, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def tiff16(values, planes):
+    """Return a TIFF file of 16 bits for each of three colours, pixel by pixel or plane by plane."""
+    height, width = values.shape[:2]
+    data = (np.moveaxis(values, 2, 0) if planes else values).astype("<u2").tobytes()
+    size, start = len(data) // 3 if planes else len(data), 8 + 2 + 12 * 10 + 4
+    count = 3 if planes else 1
+    bits, offsets, sizes = start, start + 6, start + 6 + 4 * count
+    first = sizes + 4 * count
+    strips = [first + i * size for i in range(count)]
+    tags = [
+        *((256, 4, 1, width), (257, 4, 1, height), (258, 3, 3, bits), (259, 3, 1, 1), (262, 3, 1, 2)),
+        *((273, 4, count, offsets if planes else first), (277, 3, 1, 3), (278, 4, 1, height)),
+        *((279, 4, count, sizes if planes else size), (284, 3, 1, 2 if planes else 1)),
+    ]
+    listed = struct.pack("<H", len(tags)) + b"".join(struct.pack("<2H2I", *tag) for tag in tags) + bytes(4)
+    beside = struct.pack("<3H", 16, 16, 16) + struct.pack(f"<{2 * count}I", *strips, *[size] * count)
+    return b"II*\0" + struct.pack("<I", 8) + listed + beside + data
+
+
+DARK = np.full((4, 5, 3), 200, dtype=np.uint16)
+OPAQUE = np.full((4, 5, 1), 65535, dtype=np.uint16)
+
+
+COLOURS_OF_16_BITS = {
+    "rgb.png": png16(2, DARK),
+    "grey-alpha.png": png16(4, np.dstack([DARK[..., :1], OPAQUE])),
+    "rgba.png": png16(6, np.dstack([DARK, OPAQUE])),
+    "rgb.tif": tiff16(DARK, planes=False),
+    "planes.tif": tiff16(DARK, planes=True),
+    "rgb.pgm": b"P6 5 4 65535\n" + DARK.astype(">u2").tobytes(),
+}
+
+
+@pytest.mark.parametrize("name", COLOURS_OF_16_BITS)
+def test_colours_of_16_bits_are_refused(tmp_path, name):
+    """They would be cut to 8 bits, which leaves nothing of dark ones."""
+    pytest.importorskip("PIL.Image")
+    (tmp_path / name).write_bytes(COLOURS_OF_16_BITS[name])
+    with pytest.raises(InvalidFileError, match=rf"{name}' has values of 16 bits in colour.* save it as grey"):
+        files.read(tmp_path)
+
+
+def test_grey_of_16_bits_by_hand(tmp_path):
+    pytest.importorskip("PIL.Image")
+    (tmp_path / "a.png").write_bytes(png16(0, DARK[..., 0]))
+    assert files.read(tmp_path).measures.weights.tolist() == [200] * 20
+
+
+@pytest.mark.parametrize("name", ["a.tif", "a.png"])
+def test_several_pictures_in_one_file_are_refused(tmp_path, name):
+    Image = pytest.importorskip("PIL.Image")
+    first, second = (Image.fromarray(image) for image in IMAGES[:2])
+    first.save(tmp_path / name, save_all=True, append_images=[second])
+    with pytest.raises(InvalidFileError, match=rf"{name}' holds several pictures .*; save each as a file of its own"):
+        files.read(tmp_path)
+
+
+def test_a_preview_is_no_picture_of_its_own(tmp_path):
+    """Cameras write such: JPEG files with a smaller picture behind the picture."""
+    Image = pytest.importorskip("PIL.Image")
+    first = Image.fromarray(IMAGES[0])
+    first.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[Image.fromarray(IMAGES[1][:2])])
+    assert len(files.read(tmp_path).measures) == 1
+
+
+def test_hidden_files_and_folders_are_left_out(tmp_path):
+    for name in ("b/0.png", "a/0.png", ".ipynb_checkpoints/0-checkpoint.png"):
+        picture(tmp_path / "set" / name, IMAGES[0])
+    for name in ("a/._0.png", "._0.png"):  # what macOS writes beside files
+        (tmp_path / "set" / name).write_bytes(b"no picture")
+    data = files.read(tmp_path / "set")
+    assert data.labels.tolist() == ["a", "b"]
+    assert data.keys.tolist() == ["a/0.png", "b/0.png"]
 
 
 def test_hostile_folders(tmp_path):

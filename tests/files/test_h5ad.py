@@ -72,6 +72,12 @@ def test_cells_of_donors(tmp_path, form, genes):
     assert data.measures.masses.sum() == 120
 
 
+def test_a_key_of_obsm_that_is_called_x(tmp_path):
+    path = write_h5ad(tmp_path / "cells.h5ad", change=lambda file: file["obsm"].create_dataset("X", data=PCA))
+    assert files.read(path, by="donor").columns == tuple(GENES)
+    assert files.read(path, by="donor", columns=["CD4"]).columns == ("CD4",)
+
+
 @pytest.mark.parametrize(("use", "points"), [("X_pca", PCA), ("counts", COUNTS)])
 def test_other_places_of_points(tmp_path, use, points):
     data = files.read(write_h5ad(tmp_path / "cells.h5ad"), by="donor", use=use)
@@ -192,6 +198,13 @@ def unknown(file):
     file["layers/counts"].attrs["encoding-type"] = "ragged"
 
 
+def declared(*shape):
+    def change(file):
+        file["layers/counts"].attrs["shape"] = shape
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
@@ -205,6 +218,13 @@ def unknown(file):
         (replaced("var/_index", [["a", "b"]]), {}, "is not a column"),
         (replaced("obs/donor/codes", np.full(60, 7)), {}, "codes of the column 'donor' have no categories"),
         (replaced("layers/counts/indptr", np.zeros(3)), {"use": "counts"}, "do not fit together"),
+        (declared(60, 30_000_000), {"use": "counts"}, "'/layers/counts' has 30,000,000 columns for 4 names in var"),
+        (declared(60, 30_000_000), {"use": "counts", "columns": ["CD4"]}, "30,000,000 columns for 4 names in var"),
+        (declared(60, 3), {"use": "counts"}, "'/layers/counts' has 3 columns for 4 names in var"),
+        (replaced("X", COUNTS[:, :3]), {}, "'/X' has 3 columns for 4 names in var"),
+        (replaced("X", COUNTS[:59]), {}, "'/X' has 59 rows for 60 cells in obs"),
+        (replaced("var/_index", GENES[:3]), {}, "'/X' has 4 columns for 3 names in var"),
+        (replaced("obsm/X_pca", PCA[:59]), {"use": "X_pca"}, "'/obsm/X_pca' has 59 rows for 60 cells in obs"),
         (
             replaced("layers/counts/indices", np.full(int((COUNTS > 0).sum()), 99)),
             {"use": "counts"},

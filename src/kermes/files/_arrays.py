@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .._typing import AnyArray
 from ..datasets import read_idx
 from ..exceptions import InvalidFileError, KermesWarning
 from ..measures import Measures
-from ._data import IDX, Data
+from ._data import IDX, Data, visible
 from ._text import are_names
 
 IMAGES = ("images", "X", "x", "data")
@@ -27,6 +28,10 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm")
 PIXEL = 16
 #: What the content may be. Others that Pillow would recognise run other programs, such as Ghostscript for PostScript.
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
+#: Formats of several pictures in one file. Others may hold a preview (JPEG of cameras), which is no picture of its own.
+PAGED = ("PNG", "TIFF")
+#: Number of the tag of a TIFF file in which the bits of each value are.
+BITS_PER_SAMPLE = 258
 
 
 def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Measures]) -> Data:
@@ -104,7 +109,7 @@ def _shapes(arrays: dict[str, AnyArray]) -> str:
 
 def read_folder(folder: Path, as_measures: Callable[[AnyArray], Measures]) -> Data:
     """Read all images in order of their names; those of sub-folders have the name of the folder as label."""
-    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and _images(entry))
+    classes = [entry for entry in visible(folder) if entry.is_dir() and _images(entry)]
     if classes and _images(folder):
         raise InvalidFileError(f"{str(folder)!r} has images beside folders of images; give each class a folder.")
     paths = [path for entry in classes or [folder] for path in _images(entry)]
@@ -132,7 +137,7 @@ def read_folder(folder: Path, as_measures: Callable[[AnyArray], Measures]) -> Da
 
 
 def _images(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS)
+    return [path for path in visible(folder) if path.suffix.lower() in ENDINGS]
 
 
 def _grey(path: Path) -> AnyArray:
@@ -141,8 +146,32 @@ def _grey(path: Path) -> AnyArray:
     require_file(path)
     with decoding(path, "an image"), Image.open(path, formats=FORMATS) as image:
         require_room(path, PIXEL * image.width * image.height)
+        if image.format in PAGED and image.is_animated:
+            raise InvalidFileError(
+                f"{str(path)!r} holds several pictures (pages, or an animation); save each as a file of its own."
+            )
+        deep = image.mode.startswith(("I", "F"))
+        if not deep and (bits := _bits(image, path)) > 8:
+            raise InvalidFileError(
+                f"{str(path)!r} has values of {bits} bits in colour or with transparency, of which 8 would be left; "
+                "save it as grey without transparency, which keeps 16 bits, or with 8 bits."
+            )
         if "A" in image.getbands() and image.getchannel("A").getextrema()[0] < 255:
             message = f"{path.name} has transparent pixels; their colours count as if they were not."
             warnings.warn(f"{message} Flatten it onto a background.", KermesWarning, stacklevel=2)
         # Conversion to "L" would clip 16 bits to 255.
-        return np.asarray(image if image.mode.startswith(("I", "F")) else image.convert("L"))
+        return np.asarray(image if deep else image.convert("L"))
+
+
+def _bits(image: Any, path: Path) -> int:
+    """Return the bits of a value in the file, where there may be more than the 8 to which Pillow decodes it."""
+    if image.format == "PNG":
+        with open(path, "rb") as file:
+            return file.read(25)[-1]  # the header is at the same place in all of them
+    if image.format == "TIFF":
+        bits: tuple[int, ...] = image.tag_v2.get(BITS_PER_SAMPLE, (1,))
+        return max(bits)
+    if image.format == "PPM":
+        *_, settings = image.tile[0]  # how it is decoded: the raw mode, and the largest value unless that is 255
+        return settings[-1].bit_length() if isinstance(settings, tuple) else 8
+    return 8

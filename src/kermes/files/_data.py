@@ -137,7 +137,8 @@ def read(
           optional array ``labels``;
         - ``.npy``: a stack of images, (n, height, width);
         - an IDX file of images such as ``train-images-idx3-ubyte.gz``;
-        - a folder of PNG or other images of one size, whose sub-folders are classes.
+        - a folder of PNG or other images of one size, whose sub-folders are classes; one picture in each file, with 8
+          bits for each colour or up to 32 for grey. Files and folders whose names start with a dot are left out.
     by : str, optional
         Tables, cells: the column that says which measure a row belongs to.
     columns : list of str, optional
@@ -341,6 +342,11 @@ def _ending(path: Path) -> str:
     name = path.name.lower()
     name = next((name.removesuffix(end) for end in COMPRESSED if name.endswith(end)), name)
     return next((ending for ending in (*TABLES, CELLS, FCS, ".npz", ".npy", *IDX) if name.endswith(ending)), "")
+
+
+def visible(folder: Path) -> list[Path]:
+    """Return what is in a folder, in order of names, without what is hidden, such as ``.ipynb_checkpoints``."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
 def require_there(path: Path) -> None:

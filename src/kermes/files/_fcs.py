@@ -15,18 +15,20 @@ from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidMeasureError
 from ..measures import Measures
 from ..measures._build import pack
-from ._data import FCS, Data
+from ._data import FCS, Data, visible
 
 #: Channels that are no fluorescence by how their names start: they are not on the scale that arcsinh is for.
 SCATTER_AND_TIME = ("fsc", "ssc", "time")
+#: Orders of bytes that flowio knows; it takes any other for that of the machine.
+BYTE_ORDERS = ("1,2,3,4", "1,2", "4,3,2,1", "2,1")
 
 
 def files_of(path: Path) -> list[Path]:
     """Return the FCS files of a folder and of the folders in it, in order of their names; a file is its own list."""
     if not path.is_dir():
         return [path]
-    folders = [path, *(entry for entry in path.iterdir() if entry.is_dir())]
-    return sorted(entry for folder in folders for entry in folder.iterdir() if entry.suffix.lower() == FCS)
+    folders = [path, *(entry for entry in visible(path) if entry.is_dir())]
+    return sorted(entry for folder in folders for entry in visible(folder) if entry.suffix.lower() == FCS)
 
 
 def read(path: Path, columns: Sequence[str] | None, compensate: bool) -> Data:
@@ -85,7 +87,34 @@ def _open(path: Path, only_text: bool = False) -> Any:
         flow = flowio.FlowData(file, ignore_offset_error=True, only_text=only_text)
         if not 0 < flow.channel_count == len(flow.pnn_labels):
             raise ValueError(f"it has {len(flow.pnn_labels)} names for {flow.channel_count} channels")
+        _require_readable(flow, path)
         return flow
+
+
+def _require_readable(flow: Any, path: Path) -> None:
+    """Refuse what flowio would read as other numbers than those of the file, and two channels of one name."""
+    mode, order, kind = (flow.text[key].strip().upper() for key in ("mode", "byteord", "datatype"))
+    if mode != "L":
+        raise InvalidFileError(
+            f"{str(path)!r} holds histograms ($MODE {mode}), not the cells themselves; export the list of its events."
+        )
+    if order not in BYTE_ORDERS:
+        raise InvalidFileError(
+            f"{str(path)!r} has its bytes in the order {order} ($BYTEORD), which is not read; export it with "
+            f"{' or '.join(BYTE_ORDERS[::2])}."
+        )
+    for i, name in enumerate(flow.pnn_labels, 1):
+        own = flow.text.get(f"p{i}datatype", kind).strip().upper()
+        if own != kind:
+            raise InvalidFileError(
+                f"{str(path)!r} has numbers of type {own} in channel {i} ($P{i}DATATYPE) and of type {kind} in others "
+                "($DATATYPE), which is not read; export it with one type for all channels."
+            )
+        if (first := flow.pnn_labels.index(name) + 1) < i:
+            raise InvalidFileError(
+                f"{str(path)!r} has two channels of the name {name!r}, numbers {first} and {i} ($P{first}N, $P{i}N); "
+                "rename one of them."
+            )
 
 
 def _events(path: Path, compensate: bool) -> AnyArray:
@@ -124,11 +153,20 @@ def _names(flow: Any) -> list[str]:
 
 def _channels(flow: Any, names: Sequence[str], path: Path) -> list[int]:
     """Return the places of channels, named by detector or stain."""
-    known = {name: i for labels in (_names(flow), flow.pnn_labels) for i, name in enumerate(labels)}
+    known: dict[str, set[int]] = {}
+    for labels in (_names(flow), flow.pnn_labels):
+        for i, name in enumerate(labels):
+            known.setdefault(name, set()).add(i)
     for name in names:
         if name not in known:
             raise InvalidMeasureError(
                 f"{path.name} has no channel {name!r}; it has {', '.join(_names(flow))}.{guess(name, known)} All files "
                 "must have the channels; name those that they share with --columns."
             )
-    return [known[name] for name in names]
+        if len(known[name]) > 1:
+            first, second = sorted(i + 1 for i in known[name])
+            raise InvalidMeasureError(
+                f"{path.name}: {name!r} is the stain of one channel and the detector of another, numbers {first} and "
+                f"{second}; rename one of them, or name the others with --columns."
+            )
+    return [min(known[name]) for name in names]

@@ -53,13 +53,17 @@ def read(path: Path, wanted: Wanted, use: str) -> Data:
                 raise InvalidMeasureError(f"the column {wanted.weights!r} of obs must hold numbers to give weights.")
             mass = np.where(gaps, np.nan, values.astype(np.float64))
         layers, obsm = (dict(file[name]) if name in file else {} for name in ("layers", "obsm"))
-        matrix = _matrix(pick_matrix(use, {"X": file.get("X")}, layers, obsm), path)
-        index, coordinates = None, [f"{use}{i}" for i in range(matrix.shape[1])]
-        if use not in obsm:
-            coordinates = _strings(file["var"][file["var"].attrs["_index"]]).tolist()
+        item = pick_matrix(use, {"X": file.get("X")}, layers, obsm)
+        matrix, reduced = _matrix(item), item is obsm.get(use)
+        if matrix.shape[0] != len(codes):
+            raise ValueError(f"{item.name!r} has {matrix.shape[0]:,} rows for {len(codes):,} cells in obs")
+        coordinates = (
+            [f"{use}{i}" for i in range(matrix.shape[1])] if reduced else _genes(file["var"], matrix, item.name)
+        )
+        index = None
         if genes is not None:
             try:
-                index = gene_index(genes, coordinates, use in obsm)
+                index = gene_index(genes, coordinates, reduced)
             except InvalidMeasureError as error:
                 raise InvalidMeasureError(f"{path.name}: {error}") from None
             coordinates = [coordinates[i] for i in index]
@@ -166,7 +170,15 @@ def _strings(item: Any) -> AnyArray:
     return np.asarray(values)
 
 
-def _matrix(item: Any, path: Path) -> Any:
+def _genes(var: Any, matrix: Any, name: str) -> list[str]:
+    """Return the names of the genes, one for each column of a matrix."""
+    genes: list[str] = _strings(var[var.attrs["_index"]]).tolist()
+    if matrix.shape[1] != len(genes):
+        raise ValueError(f"{name!r} has {matrix.shape[1]:,} columns for {len(genes):,} names in var")
+    return genes
+
+
+def _matrix(item: Any) -> Any:
     """Return something with a shape whose rows can be sliced."""
     if not hasattr(item, "keys"):
         if len(item.shape) != 2:
