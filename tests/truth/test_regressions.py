@@ -233,6 +233,14 @@ LIGHT_ATOMS = [
     (([[-2.0, -2.0], [2.0, 2.0]], [1.0, 1e-10]), ([[-2.0, -2.0]], [1.0]), 0.05, "euclidean", 1e-6),
     # and at costs of 1e9 epsilon: 1e6 for 1014142
     (([[-1e6, -1e6]], [1.0]), ([[1e10, 1e10], [-1.5, -1e6]], [1e-7, 1.0]), 10.0, "euclidean", 1e-6),
+    # groups that exchange less than the tolerance, just not next to nothing: 1.41124e-6 for 1.41192e-6
+    (
+        ([[99999999.000001] * 2, [99999998.375001] * 2], [3.0, 0.1]),
+        ([[99999999.0] * 2, [99999998.375] * 2], [3.0, 0.1]),
+        0.05,
+        "euclidean",
+        1e-6,
+    ),
     # nearly equal measures: 1.1e-9 for 0, of the pair and of the self terms
     ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-201, 1.0, 1e-9]), 0.5, "sqeuclidean", 1e-9),
     ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-30, 1.0, 1e-9]), 0.5, "euclidean", 1e-6),

@@ -35,8 +35,10 @@ NOISE, SINGLE_ERROR = 10.0, 1e-6
 #: Error of a debiased value that is proved, in units of tol times the value and SMALL epsilon.
 PROVED, SMALL = 5.0, 1e-4
 #: Groups of atoms at the cost g exchange exp(-g / epsilon) of their mass: what is below ``tol`` and goes unseen moves
-#: potentials by g - epsilon log(1 / tol) at most, which is small up to LINKED epsilon.
+#: potentials by about epsilon log(1 + exp(g / epsilon) tol), which is small up to epsilon (log(1 / tol) - LINKED).
 LINKED = 5.0
+#: Costs beyond this are the largest.
+FARTHEST = 1e300
 
 
 class Prepared(NamedTuple):
@@ -165,9 +167,10 @@ class SinkhornRoute(Route, ABC):
                 apart, way = 2.0 * h * k, 2.0 * np.minimum(ways * k, h * other_ways)
         else:
             apart = way = np.full((len(rows), len(cols)), self.reach)
-        seen = self.options.epsilon * float(-np.log(self.options.tol))
-        groups = apart > seen + LINKED * self.options.epsilon
-        left = np.minimum(way, self.reach) * (1.0 - seen / np.where(groups, apart, np.inf))
+        epsilon, seen = self.options.epsilon, -self.options.epsilon * float(np.log(self.options.tol))
+        groups = apart > max(seen - LINKED * epsilon, 0.0)
+        moved = epsilon * np.logaddexp(0.0, (np.minimum(apart, FARTHEST) - seen) / epsilon)
+        left = np.minimum(way, self.reach) * np.minimum(moved / np.where(groups, apart, np.inf), 1.0)
         return groups, np.where(groups, left, self.reach)
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
