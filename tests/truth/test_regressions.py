@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 from numpy.testing import assert_allclose
-from tests.truth.oracles import entropic, exact, transport
+from tests.truth.oracles import entropic, exact, feature_space, transport
 from tests.truth.oracles.numbers import long
 
 from kermes import Engine, Measures, divergences, ground, pairwise
@@ -258,3 +258,21 @@ def test_debiased_values_of_light_atoms(mu, nu, epsilon, cost, tol, swapped):
     _, ends = entropic.values(*both, transport.squared if squared else transport.euclidean, epsilon)
     assert info.n_unconverged == 0
     assert_allclose(D[0, 0], float(ends["debiased"][0]), rtol=10 * tol, atol=1e-3 * tol * epsilon)
+
+
+@pytest.mark.parametrize(
+    ("divergence", "share"),
+    [
+        (divergences.GaussianKL(ground.Polynomial(3), 10.0), 20),
+        (divergences.Bhattacharyya(ground.Polynomial(3), 10.0), 80),
+    ],
+)
+def test_polynomial_ground_near_each_other_far_from_the_origin(divergence, share):
+    """Differences of kernel values of 1e12: 0.5 and 1.4 % off."""
+    X = Measures.from_samples([[[30.0, -110.0, 8.0]], [[30.00001, -110.0, 8.0]]])
+    k = feature_space.polynomial(3, 1.0, 1.0)
+    x, y = (exact(m.points, m.weights).points[0] for m in X)
+    d2 = pairwise(X, divergence=divergence, engine=ENGINE, squared=True)[0, 1]
+    with mp.workdps(40):
+        gap = k(x, x) + k(y, y) - 2 * k(x, y)
+    assert_allclose(d2, float(gap) / share, rtol=1e-9)

@@ -203,6 +203,7 @@ SINKHORN = [
 KERNELS = {
     "linear": (ground.Linear(), feature_space.linear),
     "polynomial": (ground.Polynomial(2, 0.5, 0.25), feature_space.polynomial(2, 0.5, 0.25)),
+    "cubic": (ground.Polynomial(3, 0.5, 0.25), feature_space.polynomial(3, 0.5, 0.25)),
     "gaussian": (ground.Gaussian(gamma=0.5), feature_space.gaussian(0.5)),
     "laplacian": (ground.Laplacian(0.75), feature_space.laplacian(0.75)),
 }
@@ -217,7 +218,7 @@ def _in_features(name, make, formula, bound, kernel, dim, **options):
     point_kernel, k = KERNELS[kernel]
 
     def answer(mu, nu, pair):
-        degree = {"linear": 1, "polynomial": 2}.get(kernel, 0)
+        degree = {"linear": 1, "polynomial": 2, "cubic": 3}.get(kernel, 0)
         ranges = [abs(x) ** degree for m in (mu, nu) for point in m.points for x in point]
         with working(*mu.weights, *nu.weights, RIDGE, *ranges):
             f = features(mu, nu, k, dim)
@@ -249,7 +250,8 @@ def _rounding(f, kernel, part=1e-15):
     A part of the largest feature of a polynomial; of coordinates, of the largest standard deviation and of the
     distance of the means: axes are turned by so much. Ten times as much where two measures are pooled.
     """
-    moved = part * mp.sqrt({"polynomial": f.largest, "linear": f.traces + f.gap}.get(kernel, mpf(0)) / RIDGE)
+    sizes = {"polynomial": f.largest, "cubic": f.largest, "linear": f.traces + f.gap}
+    moved = part * mp.sqrt(sizes.get(kernel, mpf(0)) / RIDGE)
     return moved, [mp.sqrt(v / RIDGE) for v in f.least_variances] if kernel == "linear" else [mpf(0)]
 
 
@@ -314,7 +316,11 @@ FEATURES = {
         _bhattacharyya_bound,
     ),
 }  # fmt: skip
-FEATURE_SPACE = [_in_features(name, *parts, kernel, 2) for name, parts in FEATURES.items() for kernel in KERNELS]
+FEATURE_SPACE = [
+    _in_features(name, *parts, kernel, 3 if kernel == "cubic" else 2)  # with more monomials than atoms
+    for name, parts in FEATURES.items()
+    for kernel in KERNELS
+]
 FEATURE_SPACE += [_in_features(name + " on the line", *parts, "linear", 1) for name, parts in FEATURES.items()]
 
 

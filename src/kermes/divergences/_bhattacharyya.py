@@ -14,7 +14,7 @@ from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, filled, n_prepared
 from ._cores import core
 from ._features import PREPARED_BYTES, Coordinates, Factors, FactorsRoute, KernelSource, exact_features
-from ._thin import Prepared, ScaledMoments, bhattacharyya_row
+from ._thin import Prepared, ScaledMoments, Thin, ThinRoute, bhattacharyya_row, features_of_axes, thin_tile
 
 #: Multiplications of a matrix product done in the time of one elementary operation, in which the engine counts work.
 FUSED = 8.0
@@ -34,6 +34,17 @@ class MomentsRoute(ScaledMoments):
         """A Cholesky factor of the mean covariance."""
         rank = self.features.rank
         return 20.0 + rank**2 + rank**3 / 3 / FUSED
+
+
+class AxesRoute(ThinRoute):
+    """By the axes of the covariances."""
+
+    def tile(self, A: Thin, B: Thin, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
+        return Tile(thin_tile(bhattacharyya_row, A, B, rows, cols, triangle))
+
+    def work(self, X: Measures, Y: Measures) -> float:
+        """A singular value decomposition of the axes of both."""
+        return 2e4 + 40.0 * self.features.rank * float(X.sizes.mean() * Y.sizes.mean())
 
 
 class AtomsRoute(FactorsRoute):
@@ -78,9 +89,11 @@ class Bhattacharyya(Divergence):
     :math:`O(n_i^2 n_j + n_i n_j^2 + n_j^3)`: a triangular solve, an update and a Cholesky factor.
 
     *Accuracy*: that of a pair depends on its two measures only, as for ``GaussianKL``: covariances that dwarf eta are
-    never formed, so that eta survives. By atoms the relative error of d^2 is below 2e-16 k(x, x) / eta. By moments
-    rounding changes d^2 by less than 1e-9 (1 + d^2) below 1e4 eta; above, it acts on the standard deviations of the
-    features, by up to 1e-14 of the largest one (of the largest feature for a polynomial). A ``NumericalError`` refuses
+    never formed, so that eta survives. By atoms the error of d^2 is below 2e-16 k(x, x) / eta: for grounds other than
+    the linear and polynomial ones, and for polynomials of so many monomials that those of all atoms do not fit half a
+    gigabyte. Otherwise rounding changes d^2 by less than 1e-9 (1 + d^2) below 1e4 eta; above (for a polynomial also
+    below), it acts on the standard deviations of the features, by up to 1e-14 of the largest one (of the largest
+    feature for a polynomial). A ``NumericalError`` refuses
     measures for which rounding could change d^2 by more than about 1e-3 (1 + d^2).
 
     References
@@ -117,10 +130,14 @@ class Bhattacharyya(Divergence):
         )
 
     def route(self, X: Measures, Y: Measures) -> Route:
-        """Take the moments of exact features, coordinates or monomials, where these are few; all atoms otherwise."""
+        """Take the moments of exact features, coordinates or monomials, where these are few; their axes, or atoms."""
         if isinstance(self.ground, Linear):
             return MomentsRoute(Coordinates(X.dim), self.eta)
         atoms = AtomsRoute(KernelSource.of(self.ground, X, Y), self.eta)
         features = exact_features(self.ground, X.dim, np.sqrt(PREPARED_BYTES / 8 / n_prepared(X, Y)))
         moments = None if features is None else MomentsRoute(features, self.eta)
-        return atoms if moments is None or moments.work(X, Y) > atoms.work(X, Y) else moments
+        if moments is not None and moments.work(X, Y) <= atoms.work(X, Y):
+            return moments
+        # Kernel values of polynomials round away what points near each other, far from the origin, differ by.
+        exact = features_of_axes(self.ground, X, Y)
+        return atoms if exact is None else AxesRoute(exact, self.eta)

@@ -80,7 +80,8 @@ class Means(Route):
     features: Features
 
     def prepare(self, X: Measures) -> Prepared:
-        return Prepared(X.expectation(self.features(X.points)), None)
+        with np.errstate(over="ignore", invalid="ignore"):  # the engine refuses what is not finite
+            return Prepared(X.expectation(self.features(X.points)), None)
 
     def tile(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray, triangle: bool) -> Tile:
         """Return the squared distances of the means."""

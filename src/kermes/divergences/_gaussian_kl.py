@@ -14,8 +14,8 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure, Measures, as_measures
 from ._base import Claims, Divergence, Route, Tile, batches, filled, n_prepared, pair_sums, require_same_dim
 from ._cores import core
-from ._features import Coordinates, KernelSource, centred_atoms, explicit_features, undetermined
-from ._thin import Prepared, ScaledMoments, Thin, ThinRoute, kl_row, thin_moments, thin_tile
+from ._features import KernelSource, centred_atoms, explicit_features, undetermined
+from ._thin import Prepared, ScaledMoments, Thin, ThinRoute, features_of_axes, kl_row, thin_moments, thin_tile
 
 Dual: TypeAlias = "core.gaussian_kl.Dual"
 #: Largest relative error of H in explicit features.
@@ -127,7 +127,8 @@ class GaussianKL(Divergence):
     *Accuracy*: that of a pair depends on its two measures only. Below 1e4 reg rounding changes d^2 by less than 1e-9,
     nearly equal measures included. Above, for the linear and polynomial grounds rounding acts on
     the standard deviations of the features, by about 1e-15 of the largest one and of the distance of the means (of the
-    largest feature for a polynomial). For other grounds the relative error of d^2 is below 2e-16 k(x, x) / reg. A
+    largest feature for a polynomial, here also below 1e4 reg). For other grounds, and for polynomials of so many
+    monomials that those of all atoms do not fit half a gigabyte, the error of d^2 is below 2e-16 k(x, x) / reg. A
     ``NumericalError`` refuses measures for which that could change d^2 by more than about 1e-3 of itself.
 
     Examples
@@ -192,7 +193,7 @@ class GaussianKL(Divergence):
         return Claims(False, None, "the root of a symmetrised KL divergence fails the triangle inequality", fails_at)
 
     def route(self, X: Measures, Y: Measures) -> Route:
-        """Take explicit features, or the atoms if there would be too many."""
+        """Take explicit features; if these are too many, the axes of exact ones, or the atoms."""
         scale = max(float(self.ground.diagonal(X.points).max()), float(self.ground.diagonal(Y.points).max()))
         n = n_prepared(X, Y)
         m = float(np.sqrt(X.sizes.mean() * Y.sizes.mean()))
@@ -205,9 +206,9 @@ class GaussianKL(Divergence):
         features = explicit_features(self.ground, X, Y, error, max(largest, 16.0), entries)
         if features is not None:
             return FeaturesRoute(features, self.reg)
-        if isinstance(self.ground, Linear):
-            return AxesRoute(Coordinates(X.dim), self.reg)
-        return AtomsRoute(KernelSource.of(self.ground, X, Y), self.reg)
+        # Kernel values of polynomials round away what points near each other, far from the origin, differ by.
+        exact = features_of_axes(self.ground, X, Y)
+        return AtomsRoute(KernelSource.of(self.ground, X, Y), self.reg) if exact is None else AxesRoute(exact, self.reg)
 
 
 class _Gram(NamedTuple):

@@ -17,10 +17,20 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from .._typing import AnyArray, FloatArray, IndexArray
+from ..ground import Linear, PointKernel
 from ..measures import Measures
-from ._base import Route, empty_tile
+from ._base import Route, empty_tile, n_prepared
 from ._cores import core
-from ._features import Centred, FeatureMap, Features, centred_features, moments
+from ._features import (
+    PREPARED_BYTES,
+    Centred,
+    Coordinates,
+    FeatureMap,
+    Features,
+    centred_features,
+    exact_features,
+    moments,
+)
 
 #: Traces of covariances in units of the ridge up to which Cholesky factors give log-determinants to 1e-9.
 STEEP = 1e7
@@ -232,6 +242,14 @@ def _fill(
     for i in np.flatnonzero(where.any(axis=1)):
         chosen = np.flatnonzero(where[i])
         out[i, chosen] = row_of(A, int(rows[i]), B, cols[chosen])
+
+
+def features_of_axes(ground: PointKernel, X: Measures, Y: Measures) -> Features | None:
+    """Return exact features, coordinates or monomials, if means and axes in them fit the memory."""
+    if isinstance(ground, Linear):
+        return Coordinates(X.dim)
+    axes = 2 + int(max(X.sizes.max(), Y.sizes.max()))
+    return exact_features(ground, X.dim, PREPARED_BYTES / 8 / (n_prepared(X, Y) * axes))
 
 
 @dataclass(frozen=True, eq=False)
