@@ -39,6 +39,20 @@ def as_floats(values: Any, name: str) -> FloatArray:
     return as_array(values, name, np.float64)
 
 
+def refuse_rounded(values: AnyArray, name: str, error: type[Exception] = InvalidParameterError) -> None:
+    """Refuse whole numbers of more than 53 bits: doubles would round them, and make different ones equal."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return
+    if int(values.min()) >= -(2**53) and int(values.max()) <= 2**53:
+        return
+    for value in map(int, values.flat):
+        if int(float(value)) != value:
+            raise error(
+                f"{name} has the whole number {value}, which takes more than the 53 bits of a double and would be "
+                "rounded. Subtract an origin that all share (of times), or number the different values (of codes)."
+            )
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, or one that is not equal to itself, as nan and NaT."""
     if value is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._checks import as_labels, positive, row_number
 from .._typing import AnyArray, ArrayLike, FloatArray, IndexArray
-from .._values import column_names, refuse_masked
+from .._values import column_names, refuse_masked, refuse_rounded
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._packed import Packed, Support
@@ -300,6 +300,7 @@ def _numeric(values: ArrayLike, name: str) -> FloatArray:
         raise InvalidMeasureError(
             f"`{name}` must be an array of real numbers; got {type(values).__name__} with dtype {array.dtype}."
         )
+    refuse_rounded(array, f"`{name}`", InvalidMeasureError)
     return array.astype(np.float64)
 
 

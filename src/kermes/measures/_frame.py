@@ -13,6 +13,7 @@ import numpy as np
 
 from .._checks import choice, guess, needed, row_number
 from .._typing import AnyArray, FloatArray
+from .._values import refuse_rounded
 from ..core import ragged
 from ..exceptions import InvalidMeasureError, InvalidParameterError, MissingDependencyError
 from ._build import pack
@@ -333,7 +334,9 @@ def listed(schema: Mapping[str, Any]) -> str:
 
 
 def numbers(column: Any) -> FloatArray:
-    """Return a column of numbers; whole ones of over 53 bits are rounded."""
+    """Return a column of numbers; whole ones that would be rounded are refused."""
+    if column.dtype.is_integer():
+        refuse_rounded(np.asarray(column.drop_nulls().to_numpy()), f"the column {column.name!r}", InvalidMeasureError)
     if column.implementation.is_pyarrow() and column.dtype.is_numeric():  # whose casts refuse to round
         array = column.to_native().combine_chunks().cast("float64", safe=False)
         return np.asarray(array.to_numpy(zero_copy_only=False))
