@@ -374,3 +374,9 @@ def test_bad_input():
         barycenter(Measures.from_samples([np.random.default_rng(0).normal(size=(2100, 2))]), divergence=Sinkhorn(1.0))
     with pytest.warns(ConvergenceWarning, match="Increase `max_iter`"):
         barycenter(X, max_iter=1, tol=1e-9, random_state=0)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, 4])
+def test_points_whose_difference_overflows(p):
+    X = Measures.from_samples([[0.0], [1e308], [-1e308]])
+    assert_allclose(barycenter(X, divergence=Wasserstein(p)).points, 0.0, atol=1e293)

@@ -6,6 +6,7 @@ import pytest
 
 from kermes import Measures
 from kermes.exceptions import InvalidMeasureError
+from kermes.measures import as_measures
 
 CODES = 10**17 + np.arange(1, 5)
 
@@ -16,6 +17,8 @@ def test_codes_that_would_become_equal_are_refused(codes):
         Measures.from_samples([codes])
     with pytest.raises(InvalidMeasureError, match="`support` has the whole number"):
         Measures.from_histograms(np.ones((2, len(codes))), codes)
+    with pytest.raises(InvalidMeasureError, match="`X` has the whole number"):
+        as_measures(codes[:, None])
 
 
 @pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow", None])

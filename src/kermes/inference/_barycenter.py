@@ -67,6 +67,7 @@ def barycenter(
 
     - ``Wasserstein`` on the line: exact. The quantile function of the barycentre is the mean of the quantile functions
       for p = 2, their weighted median for p = 1, and the number nearest to them in the p-th power otherwise [1]_.
+      Levels within 1e-14 of each other are one: atoms lighter than that part of the mass may be left out.
     - ``Wasserstein(p=2)`` in other dimensions: atoms of fixed weights that move to the mean of the mass which the
       optimal plans to all measures take from them, until none moves [2]_. A local minimum, but where several plans are
       optimal: then it may be lower nearby.

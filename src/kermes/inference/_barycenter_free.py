@@ -130,10 +130,11 @@ def _center(Q: FloatArray, weights: FloatArray, order: float) -> FloatArray:
     if order == 1:
         return _median(Q, weights)
     low, high = Q.min(axis=0), Q.max(axis=0)
-    length = np.where(high > low, high - low, 1.0)
+    half = 0.5 * high - 0.5 * low  # the whole may overflow
+    half[half == 0.0] = 1.0
     for _ in range(HALVINGS):  # of the derivative, which increases, find the zero
         middle = 0.5 * low + 0.5 * high
-        gaps = (middle - Q) / length
+        gaps = (0.5 * middle - 0.5 * Q) / half
         rising = weights @ (np.sign(gaps) * np.abs(gaps) ** (order - 1.0)) > 0
         low, high = np.where(rising, low, middle), np.where(rising, middle, high)
     return np.asarray(0.5 * low + 0.5 * high)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
-from .._values import refuse_masked
+from .._values import refuse_masked, refuse_rounded
 from ..exceptions import InvalidMeasureError
 from . import _build
 from ._collection import Measures
@@ -81,6 +81,7 @@ def _from_array(X: Any, name: str) -> Measures:
             f"`{name}` must be Measures, or a 2-D array with one point per row; got an array of shape "
             f"{array.shape}. {remedy}".rstrip()
         )
+    refuse_rounded(array, f"`{name}`", InvalidMeasureError)
     return Measures(_build.from_points(array))
 
 
