@@ -118,6 +118,11 @@ class ExponentialFamily(Jensen):
                     f"`prior` must be None unless family='multinomial-exact'; got {self.prior!r} with {self.family!r}."
                 )
 
+    @property
+    def biased(self) -> bool:
+        """Whether tiles may give equal measures a value other than 0: not that of Jensen and Shannon, beyond 1e-15."""
+        return self.family != "multinomial"
+
     def claims(self, dim: int) -> Claims:
         if isinstance(self.family, Family):
             return Claims(None, None, "not known for freely chosen statistics")

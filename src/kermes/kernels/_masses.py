@@ -127,7 +127,8 @@ class MassLaplace(MeasureKernel):
 
     *Positive definite*: unknown. The integral it approximates is; the approximation is good for large masses.
     *Cost*: a determinant (independent coordinates: d logarithms; multinomial: m) per pair, which is not remembered.
-    *Accuracy*: 1e-14 of the masses times the entropies, absolute, in the exponent.
+    *Accuracy*: in the exponent that of ``ExponentialFamily`` for its squared distance, with the sum of both masses,
+    times beta, for its beta. For full covariances it falls as the coordinates become collinear.
 
     Examples
     --------
