@@ -89,6 +89,15 @@ def test_what_a_divergence_of_ones_own_returns_is_checked(values, error, message
         distances(values)
 
 
+def test_a_tile_whose_entries_are_masked_is_refused():
+    class Masked(Table):
+        def tile(self, A, B, rows, cols, triangle):
+            return Tile(np.ma.masked_equal(np.ones((len(rows), len(cols))), 1.0))
+
+    with pytest.raises(InvalidParameterError, match=r"`Masked\.tile` has masked entries"):
+        pairwise(X[:2], divergence=Masked(((0.0,),)), engine=Engine(memo=False))
+
+
 def test_a_divergence_of_ones_own_cannot_write_to_what_it_is_given():
     class Writes(Table):
         def tile(self, A, B, rows, cols, triangle):

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._linalg import ONE_THREAD
 from .._typing import AnyArray, FloatArray, IndexArray, StatusArray
+from .._values import as_array
 from ..core import status as codes
 from ..divergences import Divergence, Jensen, Route, Tile
 from ..divergences._base import require_same_dim, running
@@ -319,10 +320,9 @@ def _checked(answer: Any, shape: tuple[int, int], divergence: Divergence) -> _Pa
             f"{name}.estimates_error must be True if its tiles bring errors, and False if not; got "
             f"{divergence.estimates_error}."
         )
-    if np.asarray(answer.values).dtype.kind not in "fiub":
-        raise InvalidParameterError(
-            f"{name}.tile must return real numbers; got values of type {np.asarray(answer.values).dtype}."
-        )
+    kind = as_array(answer.values, f"{name}.tile").dtype
+    if kind.kind not in "fiub":
+        raise InvalidParameterError(f"{name}.tile must return real numbers; got values of type {kind}.")
     status = np.zeros(shape, dtype=np.uint8) if answer.status is None else np.asarray(answer.status, dtype=np.uint8)
     if is_ours(type(divergence)):
         return answer.values, status, answer.error
