@@ -7,6 +7,7 @@ entry under a mask.
 from __future__ import annotations
 
 import numbers
+import re
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,8 @@ from .exceptions import InvalidParameterError
 
 #: How types of columns that are declared categories begin: those of pandas, polars and Arrow.
 CATEGORIES = ("category", "categorical", "enum", "dictionary")
+#: Halves of characters of UTF-16, but for those that stand for bytes in names of files, and are written as these.
+SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def refuse_masked(
@@ -83,6 +86,15 @@ def missing_rows(values: AnyArray) -> IndexArray:
     else:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(gaps.reshape(len(gaps), -1).any(axis=1)) if gaps.size else np.zeros(0, dtype=np.int64)
+
+
+def written(values: Any) -> list[Any]:
+    """Return values as text files have them: dates and durations as strings, whatever their resolution is."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "mM":
+        return list(array.tolist())
+    gaps = np.isnat(array).tolist()
+    return [None if gap else word for gap, word in zip(gaps, array.astype(str).tolist(), strict=True)]
 
 
 def is_category(column: Any) -> bool:
@@ -156,6 +168,22 @@ def mixed_kinds(name: str) -> InvalidParameterError:
     return InvalidParameterError(
         f"`{name}` must hold labels of one kind, such as numbers or strings, that can be sorted."
     )
+
+
+def refuse_unwritable(values: AnyArray, name: str, error: type[Exception] = InvalidParameterError) -> None:
+    """Refuse labels that model files or tables cannot hold."""
+    remedies = {
+        "S": "bytes; decode them, numpy.char.decode(labels)",
+        "c": "complex numbers; take a part of them, such as labels.real",
+        "m": "durations; make numbers of them, such as days, labels / numpy.timedelta64(1, 'D')",
+    }
+    remedy = remedies.get(values.dtype.kind)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        remedy = f"numbers of type {values.dtype}; make doubles of them, labels.astype(float)"
+    if values.dtype.kind in "UOT" and (lone := next(filter(SURROGATE.search, map(str, values.tolist())), None)):
+        remedy = f"the string {lone!r}, which is no text in UTF-8; write it anew"
+    if remedy is not None:
+        raise error(f"{name} must be numbers, strings or dates, not {remedy}.")
 
 
 def refuse_dates(values: Any, name: str, error: type[Exception] = InvalidParameterError) -> None:

@@ -610,3 +610,25 @@ def test_measures_of_one_name_are_kept_or_refused(ending, tmp_path):
     back = files.read(path, by="measure", columns=["x0"], weights="weight", label="label")
     assert back.measures.fingerprint == both.fingerprint
     assert back.labels.tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [
+        (np.array([b"a", b"b"]), "bytes; decode them"),
+        (np.array([1j, 2.0]), "complex numbers; take a part"),
+        (np.array([1, 2], dtype="timedelta64[ns]"), "durations; make numbers of them"),
+        (np.array([1, 2], dtype=np.longdouble), r"numbers of type \w+; make doubles of them"),
+        (np.array(["a", "\ud800"]), r"the string '\\ud800', which is no text in UTF-8"),
+    ],
+)
+def test_labels_that_nothing_can_hold_are_refused(tmp_path, labels, what):
+    """They ended in errors of whatever met them first."""
+    np.savez(tmp_path / "t.npz", images=np.ones((2, 3, 3)), labels=labels)
+    np.save(tmp_path / "labels.npy", labels)
+    np.savez(tmp_path / "u.npz", images=np.ones((2, 3, 3)))
+    if labels.dtype == np.longdouble and labels.dtype.itemsize == 8:
+        pytest.skip("long doubles are doubles here")
+    for path, given in [("t.npz", {}), ("u.npz", {"labels": tmp_path / "labels.npy"})]:
+        with pytest.raises(InvalidFileError, match=rf"npz: labels must be numbers, strings or dates, not {what}"):
+            files.read(tmp_path / path, **given)

@@ -22,7 +22,7 @@ from kermes.exceptions import (
     KermesWarning,
     UnsuitableDataError,
 )
-from kermes.files import _parquet, _text
+from kermes.files import _delimited, _parquet, _text
 
 PLAIN = "patient,x,y\nb,1.5,2\na,0.5,3\nb,4,5\n"
 EXPECTED = [[1.5, 2], [4, 5], [0.5, 3]]
@@ -298,9 +298,10 @@ def test_row_numbers_of_pandas_are_no_coordinate(tmp_path, name):
     assert files.read(tmp_path / "t.parquet", by="id").columns == ("x",)
 
 
-def test_whole_numbers_of_more_than_53_bits_are_rounded(tmp_path):
-    (tmp_path / "t.csv").write_text(f"id,x\na,{2**53 + 1}\na,{2**62 + 1}\n")
-    assert_array_equal(files.read(tmp_path / "t.csv", by="id").measures.points.ravel(), [2.0**53, 2.0**62])
+def test_whole_numbers_that_doubles_would_round_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text(f"id,x\na,{2**53 + 1}\na,{2**62}\n")
+    with pytest.raises(InvalidMeasureError, match=r"t\.csv: the column 'x' has the whole number 9007199254740993"):
+        files.read(tmp_path / "t.csv", by="id")
 
 
 def test_separators_in_quoted_names_do_not_count(tmp_path):
@@ -325,3 +326,103 @@ def test_files_of_a_folder_must_agree_on_what_names_are(tmp_path, order):
     parquet.write_table(pa.table({"id": ["1", "2"], "x": [3.0, 4.0]}), folder / f"{order[1]}.parquet")
     with pytest.raises(InvalidMeasureError, match="the column 'id' mixes int64, str; give all names one type"):
         files.read(folder, by="id", columns=["x"])  # were four measures: 1, 2, 1 and 2
+
+
+# -- quotes -----------------------------------------------------------------------------------------
+
+HALF = 'p,x,note\na,1,ok\nb,2,"half\nc,3,ok\nd,4,ok\n'
+GIVEN = {"by": "p", "columns": ["x"]}
+
+
+@pytest.mark.parametrize(
+    "text", [HALF, HALF[:24], HALF.replace("half", 'half ""a"" '), HALF.replace('2,"half', '"2,half')]
+)
+@pytest.mark.parametrize("place", ["t.csv", "t.tsv", "t.csv.gz", "-"])
+def test_a_quote_that_is_not_closed_is_refused(tmp_path, monkeypatch, text, place):
+    """The rest of the table was one cell, of a column of no interest."""
+    content = text.replace(",", "\t" if place.endswith("tsv") else ",").encode()
+    path = "-" if place == "-" else tmp_path / place
+    if place == "-":
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    else:
+        path.write_bytes(gzip.compress(content) if place.endswith("gz") else content)
+    with pytest.raises(InvalidFileError, match=r"the quote that opens '\"(2.+)?half?.*' is not closed.*Close it"):
+        files.read(path, **GIVEN)
+
+
+def test_a_quote_that_is_not_closed_is_refused_in_samples(tmp_path):
+    (tmp_path / "t.csv").write_text("p,x\na,1\nb,2\n")
+    (tmp_path / "s.csv").write_text(HALF)
+    with pytest.raises(InvalidFileError, match=r"s\.csv': the quote that opens '\"half' is not closed"):
+        files.read(tmp_path / "t.csv", **GIVEN, samples=tmp_path / "s.csv", label="x")
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_no_library_drops_what_follows_a_quote(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    (tmp_path / "t.csv").write_text(HALF)
+    with pytest.raises(InvalidFileError, match=r"is not closed|damaged"):
+        files.read(tmp_path / "t.csv", **GIVEN)
+
+
+def test_quotes_within_pieces_and_across_them(tmp_path, monkeypatch):
+    """Lines of cells where the text is cut, doubled quotes, and quotes that are characters; and one that stays open."""
+    monkeypatch.setattr(_delimited, "PIECE", 64)
+    notes = ['"two\nlines"', '"a ""b"" c"', '5" tall', '""', "plain", '"ends, ""\r\nwith\n"', '"x"']
+    for first in range(len(notes)):
+        rows = [f"p{i},{i},{notes[(first + i) % len(notes)]}" for i in range(40)]
+        (tmp_path / "t.csv").write_text("p,x,note\n" + "\n".join(rows) + "\n", newline="")
+        assert_array_equal(files.read(tmp_path / "t.csv", **GIVEN).measures.points.ravel(), np.arange(40))
+        rows[first] = f'p{first},{first},"half'
+        (tmp_path / "t.csv").write_text("p,x,note\n" + "\n".join([*rows[: first + 1], *["q,1,a"] * 40]) + "\n")
+        with pytest.raises(InvalidFileError, match=r"the quote that opens '\"half' is not closed"):
+            files.read(tmp_path / "t.csv", **GIVEN)
+
+
+# -- names and numbers as they are written ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize(
+    "names", [("01", "1"), ("1.0", "1"), ("1" * 25, "1" * 24 + "2"), (str(2**53), str(2**53 + 1), "0.5")]
+)
+@pytest.mark.parametrize("given", [{"columns": ["x"], "weights": "day"}, {"columns": ["x", "day"]}])
+def test_names_that_are_numbers_too_are_not_joined(tmp_path, monkeypatch, load, names, given):
+    """01 and 1 became one measure where the column of names was a coordinate or the masses, too."""
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    path = tmp_path / "t.csv"
+    path.write_text("day,x\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names)))
+    with pytest.raises(InvalidFileError, match=r"t\.csv': the column 'day' names the measures, .* Copy it to another"):
+        files.read(path, by="day", **given)
+    assert files.read(path, by="day", columns=["x"], label="day").labels.tolist() == list(names)
+
+
+@pytest.mark.parametrize("load", LOADERS)
+def test_names_may_be_numbers_too(tmp_path, monkeypatch, load):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    (tmp_path / "t.csv").write_text("day,x\n2.5,0\n10,1\n2.5,3\n")
+    data = files.read(tmp_path / "t.csv", by="day", columns=["x", "day"])
+    assert data.keys.tolist() == [2.5, 10]
+    assert_array_equal(data.measures.points, [[0, 2.5], [3, 2.5], [1, 10]])
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize("words", [("0x10", "3"), ("0X10", "0xA"), ("3", "1_000")])
+def test_only_decimal_numbers_are_coordinates(tmp_path, monkeypatch, load, words):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    (tmp_path / "t.csv").write_text("p,x,y\n" + "".join(f"{p},{x},1\n" for p, x in zip("ab", words, strict=True)))
+    with pytest.raises((InvalidFileError, InvalidMeasureError), match=r"column 'x' has .*'(0x10|0X10|1_000)'"):
+        files.read(tmp_path / "t.csv", by="p", columns=["x"])
+    (tmp_path / "t.csv").write_text("p,x,y\na,0x10,1\nb,0x3,2\n")
+    assert files.read(tmp_path / "t.csv", by="p").columns == ("y",)
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize("words", [("0x01", "0x1", "2"), ("0xA", "10", "2"), ("1_0", "10", "2")])
+def test_only_decimal_numbers_are_numbers_among_labels(tmp_path, monkeypatch, load, words):
+    monkeypatch.setattr(_text, "_by_pyarrow", load)
+    path, lines = tmp_path / "t.csv", tmp_path / "labels.txt"
+    path.write_text("p,x,l\n" + "".join(f"{p},1,{word}\n" for p, word in zip("abc", words, strict=True)))
+    assert files.read(path, by="p", columns=["x"], label="l").labels.tolist() == list(words)
+    lines.write_text("\n".join(words))
+    assert files.read(path, by="p", columns=["x"], labels=lines).labels.tolist() == list(words)

@@ -345,7 +345,7 @@ def test_holm_by_hand():
     assert_allclose(inference.holm([0.04, 0.01, 0.03, 0.5]), [0.09, 0.04, 0.09, 0.5])
     assert_allclose(inference.holm([0.6, 0.7]), [1.0, 1.0])
     assert inference.holm([]).shape == (0,)
-    for wrong in ([0.1, np.nan], [-0.1], 0.1, [[[0.1]]]):
+    for wrong in ([0.1, np.nan], [-0.1], 0.1, [[[0.1]]], ["a"], [0.1, None], [[0.1, 0.2], [0.3]]):
         with pytest.raises(InvalidParameterError, match="numbers from 0 to 1"):
             inference.holm(wrong)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._atomic import require_writable, whole
 from .._quantities import duration, size
+from .._values import written
 from ..exceptions import InvalidParameterError
 from ..files._tables import write_columns, write_csv
 
@@ -200,9 +201,9 @@ def write_rows(columns: Mapping[str, Any], path: Path | None) -> None:
 def _plain(value: Any) -> Any:
     """Return numbers, strings, lists and dictionaries only."""
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return _plain(written(value))
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return _plain(written([value])[0])
     if isinstance(value, Mapping):
         return {str(_plain(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._values import written
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ..files import is_table
 from ..files._data import require_there
@@ -52,7 +53,7 @@ def predict(model: Path, reading: Reading, proba: bool, std: bool, interval: flo
     refuse_name(found.by, results)
     columns = {found.by: found.keys} | results
     if wants_json():
-        rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
+        rows = zip(*map(written, columns.values()), strict=True)
         printed_json([dict(zip(columns, row, strict=True)) for row in rows])
     if output is not None or not wants_json():
         write_rows(columns, output)

@@ -12,8 +12,9 @@ import numpy as np
 import kermes
 
 from .._dry_run import stop_if_dry
+from .._values import written
 from ..files import Data, write
-from ..files._tables import WEIGHTS
+from ..files._choice import WEIGHTS
 from ._naming import Named
 from ._options import Renamed, command, divergence, output, reads, seed
 from ._output import print_table, printed_json, refuse_name, say, show, write_rows
@@ -60,7 +61,7 @@ def cluster(
         mean = float(sums.min()) / max(len(members) - 1, 1)
         rows.append((k, len(members), str(found.keys[members[sums.argmin()]]), mean))
     described = [dict(zip(("cluster", "size", "central", "mean distance"), row, strict=True)) for row in rows]
-    named = dict(zip(found.keys.tolist(), labels.tolist(), strict=True))
+    named = dict(zip(written(found.keys), labels.tolist(), strict=True))
     scores = None if report is None else report.scores()
     if printed_json({"clusters": described, "labels": named, "report": scores}):
         return

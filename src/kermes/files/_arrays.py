@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from ._text import are_names
 
 IMAGES = ("images", "X", "x", "data")
 LABELS = ("labels", "label", "y", "target")
+#: Labels in lines that are numbers; Python would take 1_000 and digits of other scripts, too.
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)", re.ASCII | re.IGNORECASE)
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".pgm")
 #: Bytes that a pixel is counted with: decoded, and as an atom of a measure.
 PIXEL = 16
@@ -68,7 +71,7 @@ def read_labels(path: Path) -> AnyArray:
     while lines and not lines[-1].strip():
         lines.pop()
     words = np.array([line.strip() for line in lines])
-    if are_names([word.encode() for word in words.tolist()]):
+    if are_names([word.encode() for word in words.tolist()]) or not all(map(NUMBER.fullmatch, words.tolist())):
         return words
     for kind in (np.int64, np.float64):
         try:

@@ -15,6 +15,7 @@ from .._atomic import whole
 from .._checks import nearest, positive, real, require_order
 from .._foreign import COMPRESSED, decoding, require_file
 from .._typing import AnyArray
+from .._values import refuse_unwritable
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
 from ..measures._frame import Wanted, without_value
@@ -236,7 +237,10 @@ def read(
                 f"{len(data.measures)} measures; give one for each."
             )
         data = replace(data, labels=found)
-    gaps = np.zeros(0, dtype=bool) if data.labels is None else without_value(data.labels)
+    if data.labels is None:
+        return data
+    refuse_unwritable(data.labels, f"{source.name}: labels", InvalidFileError)
+    gaps = without_value(data.labels)
     if gaps.any():
         named = "" if label is None else f" in the column {label!r}"
         raise InvalidFileError(

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from .._checks import needed, row_number
 from .._typing import AnyArray, IndexArray
+from .._values import written
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
 from ..measures._frame import Source, Wanted, cells, listed, long_columns, require_column, whole_with_gaps
 from ..measures._frame import read as read_measures
 from . import _parquet, _text
+from ._choice import Choice, is_number, refuse_bytes
 from ._data import Data
 
 #: Numbers without a sign or zeros that a number does not have; whole ones fit into 64 bits.
 WHOLE, DECIMAL = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII), re.compile(r"-?\d+\.\d+", re.ASCII)
-#: What pandas calls row numbers: in text, in text that it wrote twice, in Parquet.
-INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-#: What columns of masses are called; we write the first.
-WEIGHTS = ("weight", "weights")
 #: Whole numbers, also as spreadsheets write them.
 SPREADSHEET = re.compile(r"([+-]?\d+)(\.0*)?", re.ASCII)
 
@@ -40,16 +36,16 @@ def read(path: Path, wanted: Wanted, drop_missing: bool, dialect: _text.Dialect)
         source = _parquet.source(path)
     else:
         labels = [name for name in wanted.constant if name not in wanted.numbers]
-        by = None if wanted.by in {*wanted.numbers, *labels} else wanted.by
+        labels += [wanted.by] if wanted.by in wanted.numbers else []
         every = wanted.columns is None or wanted.by is None  # the message on a missing `by` lists all columns
-        source = _text.source(path, dialect, None if every else wanted.names, by, labels)
+        source = _text.source(path, dialect, None if every else wanted.names, wanted.by, labels)
     declared = _parquet.categories(path) if is_parquet else set()
     try:
         data = read_source(source, path, wanted, drop_missing, dialect.decimal, declared)
     except InvalidMeasureError as error:
         raise InvalidMeasureError(f"{path.name}: {error}") from None
     if is_parquet:
-        return replace(data, metadata=_with_categories(data.metadata, declared))
+        return replace(data, metadata=with_categories(data.metadata, declared))
     return replace(data, measures=Measures(replace(data.measures._packed, keys=_as_numbers(data.keys))))
 
 
@@ -67,17 +63,9 @@ def read_source(
             f"{path.name!r} is a table: `by` (--by) must name the column that identifies its measures, one of "
             f"{listed(source.schema)}."
         )
-    for name in wanted.names:
-        require_column(source.schema, name)
-        _refuse_bytes(source, name, path)
-    if wanted.columns is None:
-        columns = _coordinates(source, {*wanted.names, *categories}, path, decimal)
-        if wanted.weights is None:
-            _refuse_likely_weights(columns, path)
-        wanted = wanted._replace(columns=columns)
-    for name in wanted.numbers:
-        others = [other for other in wanted.columns or () if other != name]
-        _refuse_stray_string(source, name, path, others, decimal, required=True)
+    choice = Choice(source.schema, path, wanted, decimal, categories)
+    choice.look_at(source)
+    wanted = choice.wanted
     found = read_measures(source, wanted, "drop" if drop_missing else "refuse")
     _warn_of_decimals(found.constants, path, decimal)
     if len(found.lost):
@@ -106,14 +94,24 @@ def write_columns(columns: Mapping[str, Any], path: Path) -> None:
             write_csv(columns, file)
         return
     pa, parquet = (needed(name, "io", "Writing Parquet") for name in ("pyarrow", "pyarrow.parquet"))
-    parquet.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), path)
+    try:
+        table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    except UnicodeError:
+        raise InvalidParameterError(
+            "some names or labels, such as those of files, are no text in UTF-8, which Parquet needs; write .csv."
+        ) from None
+    parquet.write_table(table, path)
 
 
 def write_csv(columns: Mapping[str, Any], file: Any) -> None:
     """Write a line of names and the rows."""
-    writer = csv.writer(file, lineterminator="\n")
+    written_columns = [written(values) for values in columns.values()]
+    words = (word for column in (columns, *written_columns) for word in column)
+    # Python before 3.13 leaves carriage returns without quotes.
+    returns = any(isinstance(word, str) and "\r" in word for word in words)
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
     writer.writerow(columns)
-    writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True))
+    writer.writerows(zip(*written_columns, strict=True))
 
 
 def write(data: Data, path: Path) -> None:
@@ -130,88 +128,6 @@ def write(data: Data, path: Path) -> None:
     write_columns(columns, path)
 
 
-def _coordinates(source: Source, used: set[str], path: Path, decimal: str | None) -> list[str]:
-    """Return the columns of numbers that have no other use."""
-    free = [name for name in source.schema if name not in used and not INDEX.fullmatch(name)]
-    found = [name for name in free if source.schema[name].is_numeric()]
-    for name in free:
-        _refuse_stray_string(source, name, path, found, decimal, required=False)
-    if not found:
-        lists = [name for name in free if source.schema[name] in (nw.List, nw.Array)]
-        hint = f" Name columns of lists: --columns {','.join(lists)} (columns={lists})." if lists else ""
-        raise InvalidMeasureError(
-            f"no column of numbers is left for the coordinates; the table has {listed(source.schema)}.{hint}"
-        )
-    return found
-
-
-def _refuse_likely_weights(columns: Sequence[str], path: Path) -> None:
-    """Refuse to take for a coordinate what is called as weights are, also in tables that :func:`write` wrote."""
-    for name in columns:
-        if name.strip().casefold() in WEIGHTS:
-            raise InvalidParameterError(
-                f"{path.name!r} has a column {name!r} of which nothing was said: masses (--weights {name}, "
-                f"weights={name!r}), or a coordinate (--columns {','.join(columns)})?"
-            )
-
-
-def _refuse_stray_string(
-    source: Source, name: str, path: Path, others: Sequence[str], decimal: str | None, required: bool
-) -> None:
-    """Refuse a column of strings that a few words made of a column of numbers, or that must be one of numbers."""
-    if source.schema[name] not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
-        return
-    mark, other = (",", ".") if decimal == "," else (".", ",")
-    stray: tuple[int, str] | None = None
-    row, numbers, marked = 0, False, False
-    for piece in source.pieces([name]):
-        values = piece[name].to_list()
-        for word in dict.fromkeys(values):
-            if not isinstance(word, str) or not word.strip():
-                continue
-            if _is_number(word, mark):
-                numbers, marked = True, marked or mark in word
-            elif stray is None:
-                stray = row + values.index(word), word
-        row += len(values)
-        if not required and not numbers and stray is not None and not _is_number(stray[1], other):
-            return  # a column of words
-    if stray is None:
-        return
-    where = f"{str(path)!r}: the column {name!r} has"
-    if _is_number(stray[1], other):
-        names = {".": "point", ",": "comma"}
-        remedy = (
-            f"others have a decimal {names[mark]}. Write all of them in one way."
-            if marked
-            else f"read the file with --decimal {other} (decimal={other!r}), or name the columns that are coordinates "
-            "(--columns)."
-        )
-        raise InvalidFileError(
-            f"{where} the number {stray[1]!r} with a decimal {names[other]} in {row_number(stray[0])}; {remedy}"
-        )
-    if numbers:
-        raise InvalidFileError(
-            f"{where} the string {stray[1]!r} among its numbers in {row_number(stray[0])}; correct the cell, or "
-            "leave it empty and use --drop-missing (drop_missing=True). If the column is not a coordinate, name those "
-            f"that are: --columns {','.join(others) or '...'}."
-        )
-    if required:
-        raise InvalidMeasureError(
-            f"the column {name!r} has type {source.schema[name]}, such as {stray[1]!r} in {row_number(stray[0])}; "
-            "coordinates and weights must be numbers. Convert or encode it first."
-        )
-
-
-def _is_number(word: str, mark: str) -> bool:
-    """Return whether this is a number whose decimal mark, if it has any, is this one."""
-    try:
-        written = (mark == "." or "." not in word) and "_" not in word  # which Python would skip
-        return written and math.isfinite(float(word.replace(mark, ".")))
-    except ValueError:
-        return False
-
-
 def _first_of(keys: Any) -> str:
     return ", ".join(map(str, keys[:10])) + (" ..." if len(keys) > 10 else "")
 
@@ -223,7 +139,7 @@ def joined(data: Data, path: Path, wanted: Wanted, dialect: _text.Dialect) -> Da
     """
     columns, text = wanted.constant, not _parquet.is_parquet(path)
     table: Source = (
-        _text.source(path, _text.fitting(dialect, path), None, wanted.by or "", columns)
+        _text.source(path, _text.fitting(dialect, path), None, wanted.by, [c for c in columns if c != wanted.by])
         if text
         else _parquet.source(path)
     )
@@ -234,7 +150,7 @@ def joined(data: Data, path: Path, wanted: Wanted, dialect: _text.Dialect) -> Da
         except InvalidMeasureError as error:
             raise InvalidMeasureError(f"{path.name}: {error}") from None
     for column in (name, *columns):
-        _refuse_bytes(table, column, path)
+        refuse_bytes(table.schema, column, path)
     row_of = _rows(_values(table, name), path, name)
     keys = [str(key) for key in data.keys]
     plain, plainer = [_plain(key) for key in keys], {_plain(key): key for key in row_of}
@@ -266,19 +182,10 @@ def joined(data: Data, path: Path, wanted: Wanted, dialect: _text.Dialect) -> Da
         data,
         measures=data.measures[kept] if lost else data.measures,
         labels=labels if wanted.label is None else values[wanted.label],
-        metadata=_with_categories(
+        metadata=with_categories(
             {column: values[column] for column in wanted.metadata}, set() if text else _parquet.categories(path)
         ),
     )
-
-
-def _refuse_bytes(source: Source, name: str, path: Path) -> None:
-    """Refuse a column whose text is not UTF-8."""
-    if source.schema[name] == nw.Binary:
-        raise InvalidFileError(
-            f"{str(path)!r}: the column {name!r} holds bytes, not UTF-8 text. Of a text file, name the encoding, "
-            "such as --encoding latin-1; in Parquet, convert the column to strings."
-        )
 
 
 def _warn_of_decimals(columns: Mapping[str, AnyArray], path: Path, decimal: str | None) -> None:
@@ -286,9 +193,9 @@ def _warn_of_decimals(columns: Mapping[str, AnyArray], path: Path, decimal: str 
     mark, other = (",", ".") if decimal == "," else (".", ",")
     for name, values in columns.items():
         words = [word for word in np.unique(values).tolist() if word.strip()] if values.dtype.kind == "U" else []
-        if not all(_is_number(word, other) for word in words) or all(_is_number(word, mark) for word in words):
+        if not all(is_number(word, other) for word in words) or all(is_number(word, mark) for word in words):
             continue
-        marked = next(word for word in words if not _is_number(word, mark))
+        marked = next(word for word in words if not is_number(word, mark))
         remedy = "read them with --decimal , (decimal=',')" if other == "," else "write decimal commas in all tables"
         warnings.warn(
             f"{path.name}: the values of the column {name!r}, such as {marked!r}, are taken as labels. If they are "
@@ -298,7 +205,7 @@ def _warn_of_decimals(columns: Mapping[str, AnyArray], path: Path, decimal: str 
         )
 
 
-def _with_categories(columns: Mapping[str, AnyArray], declared: Collection[str]) -> dict[str, AnyArray]:
+def with_categories(columns: Mapping[str, AnyArray], declared: Collection[str]) -> dict[str, AnyArray]:
     """Return columns in which numbers that are declared categories are strings, so that they stay labels."""
     return {
         name: values.astype(str) if name in declared and values.dtype.kind in "iuf" else values
@@ -309,7 +216,7 @@ def _with_categories(columns: Mapping[str, AnyArray], declared: Collection[str])
 def _rows(names: AnyArray, path: Path, column: str) -> dict[str, int]:
     """Return the row of each name; a name of a file may have its ending."""
     rows: dict[str, int] = {}
-    for row, name in enumerate(names.tolist()):
+    for row, name in enumerate(written(names)):
         key = str(name).removesuffix(".fcs").removesuffix(".FCS")
         if key in rows:
             raise InvalidFileError(

@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from .._checks import missing
-from .._foreign import decoding, is_compressed, open_limited, read_stream
+from .._foreign import decoding, open_limited, read_stream
 from ..exceptions import InvalidFileError, InvalidParameterError
 from ..measures._frame import InMemory
+from . import _delimited
 
 #: Columns that a table may have.
 COLUMNS = 100_000
 STDIN = Path("-")
-#: Bytes that are parsed at a time: pieces of Arrow's own megabyte cost as much again afterwards.
-PIECE = 1 << 22
 #: A whole number, also one that starts with a zero, as no number does: a name.
 WHOLE, ZEROS = re.compile(rb"\s*[+-]?\d+\s*"), re.compile(rb"\s*[+-]?0\d+\s*")
+#: What Arrow takes for a number, too.
+HEXADECIMAL = r"^\s*[+-]?0[xX]"
 #: Length that the first line may have.
 LINE = 1 << 27
 
@@ -78,23 +79,22 @@ def source(
 ) -> InMemory:
     """Return the table through whichever of pyarrow, pandas and polars is there; ``columns`` of it, if it has them.
 
-    The column ``by``, or else the first one, names measures and is read as strings: 01 and 1 are two names. None: no
-    column does.
-    Columns of ``labels`` are read as strings where :func:`are_names` says so.
+    The column ``by``, or else the first one, names measures and is read as strings: 01 and 1 are two names.
+    Columns of ``labels`` are read as strings where :func:`are_names` says so; ``by`` may be one of them, and is then
+    read as strings also where one number has two names.
     """
     dialect.check()
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
     header, dialect = _header(path, dialect, stdin)
     refuse_twice(header, path)
-    names = [name for name in columns or () if name in header]
-    wanted = names if columns is not None and len(names) == len(columns) else None
-    by = by if by is None or by in header else header[0]
-    labels = [name for name in dict.fromkeys(labels) if name in header and name != by]
+    wanted = None if columns is None or not set(columns) <= set(header) else list(dict.fromkeys(columns))
+    by = by if by in header else header[0]
+    labels = [name for name in dict.fromkeys(labels) if name in header]
     for load in (_by_pyarrow, _by_pandas, _by_polars):
         try:
             with decoding(path, "a table"):
                 content = partial(_content, path, stdin)
-                table = nw.from_native(load(Request(content, dialect, wanted, by, labels)), eager_only=True)
+                table = nw.from_native(load(Request(content, dialect, wanted, by, labels, path)), eager_only=True)
         except ImportError:
             continue
         if not len(table):
@@ -109,8 +109,10 @@ def are_names(words: Collection[bytes]) -> bool:
     """Whether whole numbers among the words are names.
 
     One of them starts with a zero or does not fit into 64 bits, or would be rounded beside decimals or gaps, which make
-    all of them numbers of 53 bits.
+    all of them numbers of 53 bits; or one is hexadecimal.
     """
+    if any(re.match(HEXADECIMAL.encode(), word) for word in words):
+        return True
     whole = [word.strip() for word in words if WHOLE.fullmatch(word)]
     if any(ZEROS.fullmatch(word) or len(word) > 20 for word in whole):  # a sign and 19 digits
         return True
@@ -118,6 +120,15 @@ def are_names(words: Collection[bytes]) -> bool:
     if any(not -(2**63) <= number < 2**63 for number in numbers):
         return True
     return len(whole) < len(words) and any(int(float(number)) != number for number in numbers)
+
+
+def have_one_number(words: Collection[bytes], decimal: str | None) -> bool:
+    """Whether two of the words, which differ, are one number."""
+    written = [word.replace((decimal or ".").encode(), b".").strip() for word in words]
+    try:
+        return len({int(word) if WHOLE.fullmatch(word) else float(word) for word in written}) < len(written)
+    except ValueError:  # some are no numbers, so that all are strings
+        return False
 
 
 def refuse_twice(names: Sequence[str], path: Path) -> None:
@@ -132,36 +143,43 @@ class Request(NamedTuple):
     content: Callable[[], Any]
     dialect: Dialect
     columns: list[str] | None
-    by: str | None
+    by: str
     labels: list[str]
+    path: Path
 
-
-def arrow_options(dialect: Dialect, columns: Sequence[str] | None, types: Any) -> dict[str, Any]:
-    """Return how Arrow reads text, with the ``types`` of some columns."""
-    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
-
-    return {
-        "read_options": ReadOptions(encoding=dialect.encoding or "utf8", block_size=PIECE),
-        "parse_options": ParseOptions(delimiter=dialect.separator),
-        "convert_options": ConvertOptions(
-            decimal_point=dialect.decimal or ".",
-            include_columns=list(dict.fromkeys(columns or ())),
-            column_types=types,
-        ),
-    }
+    def are_names(self, name: str, words: Collection[bytes]) -> bool:
+        """Whether the words of one of the labels are names."""
+        return are_names(words) or (name == self.by and have_one_number(words, self.dialect.decimal))
 
 
 def _by_pyarrow(wanted: Request) -> Any:
     import pyarrow as pa
-    from pyarrow.csv import read_csv
 
-    coded = [name for name in (wanted.by, *wanted.labels) if name is not None]
+    content, dialect, columns, by, labels, path = wanted
+    coded = list(dict.fromkeys([by, *labels]))
     types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.binary()))  # few words, in many rows
-    table = read_csv(wanted.content(), **arrow_options(wanted.dialect, wanted.columns, types))
+    table, has_hexadecimal = _delimited.read(content, dialect, path, columns, types)
+    if has_hexadecimal:
+        table = _without_hexadecimal(table, wanted)
     for name in coded:
         if name in table.column_names:
-            column = _names(table[name]) if name == wanted.by else _labels(table[name], wanted.dialect)
+            column = _labels(table[name], name, wanted) if name in labels else _names(table[name])
             table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _without_hexadecimal(table: Any, wanted: Request) -> Any:
+    """Return the table with strings in columns of whole numbers of which some are hexadecimal."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if not whole:
+        return table
+    words, _ = _delimited.read(wanted.content, wanted.dialect, wanted.path, whole, dict.fromkeys(whole, pa.string()))
+    for name in whole:
+        if compute.any(compute.match_substring_regex(words[name], HEXADECIMAL)).as_py():
+            table = table.set_column(table.column_names.index(name), name, words[name])
     return table
 
 
@@ -176,19 +194,19 @@ def _names(column: Any) -> Any:
     return pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string()))
 
 
-def _labels(column: Any, dialect: Dialect) -> Any:
+def _labels(column: Any, name: str, wanted: Request) -> Any:
     """Return coded bytes as Arrow reads them from text, or as names."""
     import pyarrow as pa
     from pyarrow.csv import ConvertOptions, ReadOptions, read_csv
 
     column = column.unify_dictionaries()
     words = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
-    if not words or are_names(words) or any(b"\n" in word or b"\r" in word for word in words):
+    if not words or wanted.are_names(name, words) or any(b"\n" in word or b"\r" in word for word in words):
         return _names(column)
     table = read_csv(
         BytesIO(b"".join(b'"' + word.replace(b'"', b'""') + b'"\n' for word in words)),
         read_options=ReadOptions(column_names=["label"], block_size=LINE),
-        convert_options=ConvertOptions(decimal_point=dialect.decimal or "."),
+        convert_options=ConvertOptions(decimal_point=wanted.dialect.decimal or "."),
     )
     values = table["label"].combine_chunks()
     return pa.chunked_array([values.take(part.indices) for part in column.chunks], values.type)
@@ -200,14 +218,15 @@ def _by_pandas(wanted: Request) -> Any:
     content, dialect, *_ = wanted
 
     def read(columns: list[str] | None, strings: Sequence[str]) -> Any:
-        return pd.read_csv(
-            content(),
-            sep=dialect.separator,
-            decimal=dialect.decimal or ".",
-            encoding=dialect.encoding,
-            usecols=columns,
-            dtype=dict.fromkeys(strings, str),
-        )
+        with content() as file:
+            return pd.read_csv(
+                file,
+                sep=dialect.separator,
+                decimal=dialect.decimal or ".",
+                encoding=dialect.encoding,
+                usecols=columns,
+                dtype=dict.fromkeys(strings, str),
+            )
 
     return _read_typed(read, wanted)
 
@@ -218,12 +237,10 @@ def _by_polars(wanted: Request) -> Any:
     content, dialect, *_ = wanted
 
     def load(columns: list[str] | None, strings: Sequence[str], inferred: int | None = None) -> Any:
-        file = content()
-        if dialect.encoding is not None:
-            raw = file.read_bytes() if isinstance(file, Path) else file.read()
-            file = BytesIO(raw.decode(dialect.encoding).encode())
+        with content() as file:
+            raw = file.read()
         return pl.read_csv(
-            file,
+            raw if dialect.encoding is None else raw.decode(dialect.encoding).encode(),
             separator=dialect.separator or ",",
             decimal_comma=dialect.decimal == ",",
             columns=columns,
@@ -244,18 +261,17 @@ def _by_polars(wanted: Request) -> Any:
 
 def _read_typed(read: Callable[[list[str] | None, Sequence[str]], Any], wanted: Request) -> Any:
     """Return the table, whose labels are read as strings first: are they names?"""
-    strings = [] if wanted.by is None else [wanted.by]
+    strings = [] if wanted.by in wanted.labels else [wanted.by]
     if wanted.labels:
         words = nw.from_native(read(wanted.labels, wanted.labels), eager_only=True)
-        strings += [name for name in wanted.labels if are_names({str(word).encode() for word in words[name].to_list()})]
+        seen = {name: {str(word).encode() for word in words[name].to_list()} for name in wanted.labels}
+        strings += [name for name in wanted.labels if wanted.are_names(name, seen[name])]
     return read(wanted.columns, strings)
 
 
 def _content(path: Path, stdin: bytes | None) -> Any:
-    """Return what a library reads: the path, or a file of the content expanded."""
-    if stdin is not None:
-        return BytesIO(stdin)
-    return open_limited(path) if is_compressed(path) else path
+    """Return an open file of the content, expanded."""
+    return open_limited(path) if stdin is None else BytesIO(stdin)
 
 
 def _header(path: Path, dialect: Dialect, stdin: bytes | None) -> tuple[list[str], Dialect]:

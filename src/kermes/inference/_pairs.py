@@ -11,7 +11,7 @@ import numpy as np
 
 from .._checks import as_labels, choice, require_order
 from .._typing import ArrayLike, FloatArray
-from .._values import as_floats
+from .._values import refuse_masked
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 from ._columns import as_columns, rows_of, table_of
 from ._dispersion import dispersion
@@ -148,7 +148,11 @@ def holm(p_values: ArrayLike) -> FloatArray:
     array([[0.02, 0.3 ],
            [0.04, 0.06]])
     """
-    p = as_floats(p_values, "p_values")
+    refuse_masked(p_values, "p_values")
+    try:
+        p = np.asarray(p_values, dtype=np.float64)
+    except (TypeError, ValueError):  # strings, or rows of different lengths
+        p = np.array(np.nan)
     if p.ndim not in (1, 2) or not ((p >= 0) & (p <= 1)).all():
         raise InvalidParameterError(
             f"`p_values` must be a list of numbers from 0 to 1, or a matrix of them; got {p_values!r}."
