@@ -106,7 +106,8 @@ def test_the_bound_of_what_a_dual_value_lacks_holds(route, tol):
     self_terms.self_values(SQUARED, ATOMS, np.arange(3), options, own, True, trees)
     assert_allclose(trees.links[:, 0], [1.0, 1.0, np.sqrt(8.0)])
     asked = np.array([[True, True], [False, True]]) & (route != "grid")
-    out = unsolved()._replace(bounds=Bounds(np.zeros((2, 2)), asked, (trees, trees), COST.max() / EPS))
+    unknown = np.full((2, 2, 2), np.inf)
+    out = unsolved()._replace(bounds=Bounds(*unknown, asked, (trees, trees), COST.max() / EPS))
     if route == "table":
         table.tile_table(table.gibbs_table(COST, EPS, np.float64), ATOMS, ROWS, ATOMS, COLS, options, out)
     elif route == "coordinates":
@@ -117,8 +118,10 @@ def test_the_bound_of_what_a_dual_value_lacks_holds(route, tol):
     else:
         stabilised.retry(SQUARED, ATOMS, ROWS, ATOMS, COLS, options, out)
     lacking = (np.array([[expected(i, j, REGULARIZED) for j in COLS] for i in ROWS]) - out.values) / EPS
-    assert (lacking <= np.where(asked, 1.0, 10.0) * out.bounds.gaps + 1e-9).all()  # or estimated, by the columns
-    assert (out.bounds.gaps <= 5.0 * tol).all()
+    assert (lacking <= np.where(asked, out.bounds.gaps, 10.0 * out.bounds.missed) + 1e-9).all()  # an estimate
+    assert (out.bounds.missed <= 5.0 * tol).all()
+    assert (out.bounds.gaps[asked] <= 5.0 * tol).all()
+    assert np.isinf(out.bounds.gaps[~asked]).all()
 
 
 def test_pairs_that_are_done_are_left_alone():

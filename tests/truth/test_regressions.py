@@ -241,6 +241,14 @@ LIGHT_ATOMS = [
         "euclidean",
         1e-6,
     ),
+    # a light atom far away beside a group that exchanges little: 0.0885 for 0.0999
+    (
+        ([[100000000.25, 99999999.25], [99999998.0, 100010000.625]], [1.0, 1e-5]),
+        ([[100000000.25, 99999999.25], [99999998.0, 100000000.0625]], [1.0, 1e-5]),
+        0.5,
+        "euclidean",
+        1e-3,
+    ),
     # nearly equal measures: 1.1e-9 for 0, of the pair and of the self terms
     ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-201, 1.0, 1e-9]), 0.5, "sqeuclidean", 1e-9),
     ((AROUND[1:], [1.0, 1e-9]), (AROUND, [1e-30, 1.0, 1e-9]), 0.5, "euclidean", 1e-6),

@@ -106,8 +106,9 @@ class SinkhornRoute(Route, ABC):
         out = Answers(empty_tile(rows, cols), np.triu(retry, 1) if triangle else retry)
         if self.value == "debiased":
             apart, way = self._apart(pairs)
-            gaps, most = np.where(apart, np.inf, 0.0), self.reach / self.options.epsilon
-            out = out._replace(bounds=Bounds(gaps, apart, (A.trees, B.trees), most))
+            gaps, missed = np.full(apart.shape, np.inf), np.zeros(apart.shape)
+            trees, most = (A.trees, B.trees), self.reach / self.options.epsilon
+            out = out._replace(bounds=Bounds(gaps, missed, apart, trees, most))
         wanted = out.status == RETRY
         single = self._single_suits(pairs, out)
         if single:
@@ -143,7 +144,8 @@ class SinkhornRoute(Route, ABC):
         while tol > ROUNDED_TOL:
             values = out.values + offset
             proved = PROVED * options.tol * (np.maximum(values, 0.0) + SMALL * options.epsilon)
-            close = np.minimum(tol * way, options.epsilon * out.bounds.gaps) > proved
+            light = np.minimum(tol * self.reach, options.epsilon * out.bounds.missed)
+            close = np.minimum(np.maximum(tol * way, light), options.epsilon * out.bounds.gaps) > proved
             if tol > LEAST_TOL:
                 close |= values < options.epsilon * max(NOISE * tol**2, noise) / options.tol
             close &= wanted & (out.status == OK)
@@ -171,7 +173,7 @@ class SinkhornRoute(Route, ABC):
         groups = apart > max(seen - LINKED * epsilon, 0.0)
         moved = epsilon * np.logaddexp(0.0, (np.minimum(apart, FARTHEST) - seen) / epsilon)
         left = np.minimum(way, self.reach) * np.minimum(moved / np.where(groups, apart, np.inf), 1.0)
-        return groups, np.where(groups, left, self.reach)
+        return groups, np.where(groups, left, 0.0)
 
     def rounding(self, A: Prepared, B: Prepared, rows: IndexArray, cols: IndexArray) -> float:
         """What the marginal error leaves of values that are corrected for it."""
@@ -193,8 +195,8 @@ class SinkhornRoute(Route, ABC):
         values, status = out.values[:1, -TRIAL:], out.status[:1, -TRIAL:]
         trial = Answers(values.copy(), status.copy())
         if out.bounds is not None:
-            gaps, apart = out.bounds.gaps[:1, -TRIAL:], out.bounds.apart[:1, -TRIAL:]
-            trial = trial._replace(bounds=out.bounds._replace(gaps=gaps, apart=apart))
+            gaps, missed, apart = (part[:1, -TRIAL:] for part in out.bounds[:3])
+            trial = trial._replace(bounds=out.bounds._replace(gaps=gaps, missed=missed, apart=apart))
         self.scale(np.float32, few, self.options, trial)
         if 2 * np.count_nonzero(trial.status == RETRY) > np.count_nonzero(status == RETRY):
             return False

@@ -123,13 +123,12 @@ def gap_bound(block, order, parent, first):
 
 
 def bound_gap(out, side, block, first, p, q):
-    """Bound or estimate what is left of the value of a pair, if that is asked for; its rows are atoms of ``side``."""
+    """Say what is left of the value of a pair, if that is asked for; its rows are atoms of ``side``."""
     if out.bounds is not None and out.status[p, q] == OK:
-        gaps, apart, trees, most = out.bounds
+        gaps, missed, apart, trees, most = out.bounds
+        missed[p, q] = missed_by_columns(block.columns, most)
         if apart[p, q]:
             gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
-        else:
-            gaps[p, q] = missed_by_columns(block.columns, most)
 
 
 @overload(bound_gap, jit_options=PART)
@@ -140,19 +139,18 @@ def _bound_gap(out, side, block, first, p, q):
 
     def bound(out, side, block, first, p, q):
         if out.status[p, q] == OK:
-            gaps, apart, trees, most = out.bounds
+            gaps, missed, apart, trees, most = out.bounds
+            missed[p, q] = missed_by_columns(block.columns, most)
             if apart[p, q]:
                 gaps[p, q] = gap_bound(block, trees[side].order, trees[side].parent, first)
-            else:
-                gaps[p, q] = missed_by_columns(block.columns, most)
 
     return bound
 
 
 def estimate_gap(out, side, lane, stride, p, q):
-    """Estimate what is left of the value of one lane of images, if that is asked for and the pair is not apart."""
-    if out.bounds is not None and not out.bounds.apart[p, q]:
-        out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
+    """Say what columns miss of the value of one lane of images, if that is asked for."""
+    if out.bounds is not None:
+        out.bounds.missed[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
 
 
 @overload(estimate_gap, jit_options=PART)
@@ -161,8 +159,7 @@ def _estimate_gap(out, side, lane, stride, p, q):
         return lambda out, side, lane, stride, p, q: None
 
     def estimate(out, side, lane, stride, p, q):
-        if not out.bounds.apart[p, q]:
-            out.bounds.gaps[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
+        out.bounds.missed[p, q] = missed_by_lane(side, lane, stride, out.bounds.most)
 
     return estimate
 

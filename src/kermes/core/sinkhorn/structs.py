@@ -52,12 +52,14 @@ def no_trees(n: int, atoms: int) -> Trees:
 
 
 class Bounds(NamedTuple):
-    """(Optimum - dual value) / eps of the pairs of a tile: a bound for those ``apart``, else what columns miss.
+    """What is left of the values of the pairs of a tile, (optimum - dual value) / eps.
 
-    ``trees``: of the measures of both sides. ``most``: the largest cost over eps.
+    ``gaps``: a bound for the pairs ``apart``, inf where none is proved; ``missed``: by the errors of columns alone,
+    about. ``trees``: of the measures of both sides. ``most``: the largest cost over eps.
     """
 
     gaps: FloatArray
+    missed: FloatArray
     apart: AnyArray
     trees: tuple[Trees, Trees]
     most: float
