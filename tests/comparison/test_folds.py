@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from kermes import Measures, compare, divergences
 from kermes.comparison import Candidate
@@ -152,11 +153,36 @@ def test_folds_are_stratified_and_seeded():
         ("five", "`cv` must be a number of folds"),
         ([], "at least one split"),
         ([([0, 1], [1, 2])], "others to test on"),
+        ([([0, 1], [])], "others to test on"),
+        ([([0, 1, 4, 5], [-2, -1])], r"whole numbers from 0 to 5; got \[-2, -1\]"),
+        ([([0, 1, 2, 3], [5, 6])], r"whole numbers from 0 to 5; got \[5, 6\]"),
+        ([([0.0, 1.0, 2.0], [3.0, 4.0])], "distinct rows, whole numbers"),
+        ([([0, 1, 2, 2], [3, 4])], "distinct rows"),
+        ([([[0, 1], [2]], [3, 4])], "distinct rows"),
+        ([(np.arange(6) < 4, np.arange(6) >= 4)], r"numpy.flatnonzero\(mask\) makes rows of a mask"),
+        ([0, 1], "`cv` must be a number of folds"),
+        ([([0, 1], [2, 3], [4, 5])], "`cv` must be a number of folds"),
+        (GroupKFold(3), "`cv` does not split these 6 measures: .* Pass `groups`"),
+        (KFold(7), "`cv` does not split these 6 measures: .*n_splits=7"),
     ],
 )
 def test_folds_that_make_no_sense(cv, message):
     with pytest.raises(InvalidParameterError, match=message):
         compare(measures(6), [0, 1] * 3, candidates=NOTHING, cv=cv)
+
+
+@pytest.mark.parametrize("cv", [KFold(3), StratifiedKFold(2), [([0, 1, 2, 3], [4, 5, 6, 7]), ([0, 1, 4, 5], [6, 7])]])
+def test_folds_that_part_a_group(cv):
+    donors = np.array(["a", "b", "c", "a", "d", "e", "f", "e"])
+    with pytest.raises(InvalidParameterError, match=r"trains and tests on group [ae].* such as GroupKFold"):
+        compare(measures(8), [0, 1] * 4, candidates=NOTHING, cv=cv, groups=donors)
+
+
+def test_folds_that_keep_groups():
+    donors = np.repeat(["a", "b", "c", "d"], 2)
+    for cv in (GroupKFold(2), [(np.arange(4), np.arange(4, 8, dtype=np.uint8))]):
+        found = compare(measures(8), [0, 1] * 4, candidates=NOTHING, cv=cv, groups=donors)
+        assert found.rows[0].status == "ok"
 
 
 def test_a_class_of_one_sample_in_the_search():

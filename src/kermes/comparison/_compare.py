@@ -54,7 +54,7 @@ def compare(
         What to compare; 'auto' takes :func:`~kermes.comparison.auto_candidates`.
     cv : int, splitter or iterable of (train, test)
         Outer folds, by which candidates are judged; a number means shuffled folds, stratified by class. Fewer, with a
-        warning, where a class has fewer samples.
+        warning, where a class has fewer samples. Rows of other folds are distinct whole numbers from 0 to n - 1.
     budget : float or str, optional
         Seconds, or a string such as '30s', '5min', '1h'. The cheapest candidate runs next: distances not yet computed,
         by a sample of pairs, and fits, by those of the same learner so far. One whose estimate exceeds what is left is
@@ -72,7 +72,7 @@ def compare(
     inner_cv : int
         Folds of the searches within training sets.
     groups : array of shape (n,), optional
-        Samples of one group (a patient) are never on both sides of a split.
+        Samples of one group (a patient) are never on both sides of a split; a ``cv`` that parts them is refused.
     preprocessing : transformer, optional
         First step of all candidates that have none of their own: from measures to measures, such as
         ``MapPoints(StandardScaler())``. It is fitted to each training set, those of the searches within included, so
@@ -131,7 +131,7 @@ def compare(
         choice(progress, "progress", ["auto"])
     grouped = read_groups(groups, len(measures))
     score, clock = as_score(scoring, task), Clock(budget)
-    folds = outer_folds(target, task, cv, inner_cv, grouped, seed)
+    folds = outer_folds(target, task, cv, inner_cv, groups, seed)
     if score.name == "r2" and min(len(fold.test) for fold in folds) < 2:
         raise InvalidParameterError("R^2 needs two samples in every test fold; use scoring='neg_mean_absolute_error'.")
     engine = Engine(progress=progress) if engine is None else engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from .._checks import as_labels, choice, integer
 from .._quantities import counted
 from .._typing import AnyArray, IndexArray
-from .._values import as_values, class_array, missing_rows, plain, refuse_dates
+from .._values import as_array, as_values, class_array, missing_rows, plain, refuse_dates
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
 Split = tuple[IndexArray, IndexArray]
@@ -104,20 +104,23 @@ def read_groups(groups: Any, n: int) -> AnyArray | None:
     return None if groups is None else as_labels(groups, "groups", n)[1]
 
 
-def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: AnyArray | None, seed: int) -> list[Fold]:
-    """Return the folds that all candidates share."""
+def outer_folds(y: AnyArray, task: str, cv: Any, inner_cv: int, groups: Any, seed: int) -> list[Fold]:
+    """Return the folds that all candidates share, none of which parts samples of one of the groups."""
+    codes = read_groups(groups, len(y))
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        splits = _split(y, task, _affordable(y, task, integer(cv, "cv", low=2), groups), groups, seed)
+        splits = _split(y, task, _affordable(y, task, integer(cv, "cv", low=2), codes), codes, seed)
     else:
-        splits = _given(cv, y, groups)
+        splits = _given(cv, y, codes)
+    if codes is not None:
+        _refuse_parted(splits, groups, codes)
     folds = [
-        Fold(train, test, inner_folds(y[train], task, inner_cv, None if groups is None else groups[train], seed))
+        Fold(train, test, inner_folds(y[train], task, inner_cv, None if codes is None else codes[train], seed))
         for train, test in splits
     ]
     learned = [y[fold.train[train]] for fold in folds for train, _ in fold.inner] if task == "classification" else []
     single = [labels[0] for labels in learned if len(np.unique(labels)) == 1]
     if single:  # there is nothing to tell apart
-        what = "2 samples of each class" if groups is None else "samples of each class in two groups"
+        what = "2 samples of each class" if codes is None else "samples of each class in two groups"
         raise UnsuitableDataError(
             f"a search needs {what} in every training set, but one of its folds would learn from class {single[0]!s} "
             f"only. {_OTHER_FOLDS}"
@@ -200,19 +203,68 @@ def _affordable(y: AnyArray, task: str, cv: int, groups: AnyArray | None) -> int
 
 def _given(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Split]:
     """Return the splits of a scikit-learn splitter or an iterable of (train, test)."""
-    try:
-        splitter = check_cv(cv)
-    except ValueError:
-        raise InvalidParameterError(
-            f"`cv` must be a number of folds, a scikit-learn splitter or an iterable of (train, test); got {cv!r}."
-        ) from None
-    splits = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(np.zeros(len(y)), y, groups)]
-    for train, test in splits:
+    listed = isinstance(cv, Iterable) and not isinstance(cv, str)
+    splits = []
+    for split in list(cv) if listed else _of_splitter(cv, y, groups):
+        if not hasattr(split, "__len__") or len(split) != 2:
+            raise _no_folds(cv)
+        train, test = (_rows(part, len(y)) for part in split)
         if not len(train) or not len(test) or np.intersect1d(train, test).size:
             raise InvalidParameterError("each split of `cv` must have rows to train on and others to test on.")
+        splits.append((train, test))
     if not splits:
         raise InvalidParameterError("`cv` must hold at least one split; got none.")
     return splits
+
+
+def _of_splitter(cv: Any, y: AnyArray, groups: AnyArray | None) -> list[Any]:
+    """Return the splits of a scikit-learn splitter, whose complaints have other names for things."""
+    try:
+        splitter = check_cv(cv)
+    except ValueError:
+        raise _no_folds(cv) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The groups parameter is ignored")  # the splits are checked
+            return list(splitter.split(np.zeros(len(y)), y, groups))
+    except (TypeError, ValueError) as error:
+        remedy = " Pass `groups`, or other folds." if groups is None and "groups" in str(error) else ""
+        raise InvalidParameterError(f"`cv` does not split these {len(y)} measures: {error}{remedy}") from None
+
+
+def _no_folds(cv: Any) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"`cv` must be a number of folds, a scikit-learn splitter or an iterable of (train, test); got {cv!r:.200}."
+    )
+
+
+def _rows(part: Any, n: int) -> IndexArray:
+    """Return one side of a split as row numbers; an empty one is left for the caller to refuse."""
+    try:
+        rows = as_array(part, "cv")
+    except ValueError:  # ragged
+        rows = np.asarray(part, dtype=object)
+    if rows.shape == (0,):
+        return np.zeros(0, dtype=np.int64)
+    whole = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not whole or rows.min() < 0 or rows.max() >= n or len(np.unique(rows)) < len(rows):
+        remedy = "; numpy.flatnonzero(mask) makes rows of a mask" if rows.dtype.kind == "b" else ""
+        raise InvalidParameterError(
+            f"each split of `cv` must hold distinct rows, whole numbers from 0 to {n - 1}; got {part!r:.60}{remedy}."
+        )
+    return rows.astype(np.int64)
+
+
+def _refuse_parted(splits: list[Split], groups: Any, codes: AnyArray) -> None:
+    """Refuse splits that have samples of one group on both sides."""
+    for train, test in splits:
+        both = np.intersect1d(codes[train], codes[test])
+        if both.size:
+            raise InvalidParameterError(
+                "`cv` must keep the samples of each of the `groups` on one side of a split, but one trains and tests "
+                f"on group {as_labels(groups, 'groups')[0][both[0]]!s}. Use a number of folds, or a splitter of groups "
+                "such as GroupKFold."
+            )
 
 
 def read_column(y: Any, n: int) -> AnyArray:
