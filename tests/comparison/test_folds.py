@@ -171,7 +171,7 @@ def test_folds_that_make_no_sense(cv, message):
         compare(measures(6), [0, 1] * 3, candidates=NOTHING, cv=cv)
 
 
-@pytest.mark.parametrize("cv", [KFold(3), StratifiedKFold(2), [([0, 1, 2, 3], [4, 5, 6, 7]), ([0, 1, 4, 5], [6, 7])]])
+@pytest.mark.parametrize("cv", [KFold(3), StratifiedKFold(4), [([0, 1, 2, 3], [4, 5, 6, 7]), ([0, 1, 4, 5], [6, 7])]])
 def test_folds_that_part_a_group(cv):
     donors = np.array(["a", "b", "c", "a", "d", "e", "f", "e"])
     with pytest.raises(InvalidParameterError, match=r"trains and tests on group [ae].* such as GroupKFold"):

@@ -39,7 +39,7 @@ class Stream:
 
         encoding = dialect.encoding
         self._file = file if encoding is None else pa.transcoding_input_stream(pa.PythonFile(file), encoding, "utf-8")
-        self._starts = _among(f"\r\n{dialect.separator or ','}")
+        self._starts = _starts(dialect)
         self._lines, self._rest = lines, b"\n"
         self.ended, self.has_hexadecimal, self.open_cell = False, False, b""
 
@@ -63,6 +63,11 @@ class Stream:
 
     def close(self) -> None:
         """Close nothing: whoever opened the file does."""
+
+
+def _starts(dialect: Dialect) -> AnyArray:
+    """Return which bytes a cell may follow."""
+    return _among(f"\r\n{dialect.separator or ','}")
 
 
 def _among(characters: str) -> AnyArray:
@@ -141,14 +146,22 @@ def parsing(
         else:
             if not (stream.open_cell and stream.ended):
                 return
-    raise InvalidFileError(
-        f"{str(path)!r}: the quote that opens {_shown(stream.open_cell)!r} is not closed, so that all that follows "
-        "would be one cell. Close it; where it is a character, quote the whole cell and write it twice."
+    raise _not_closed(path, stream.open_cell)
+
+
+def refuse_open_cell(text: bytes, dialect: Dialect, path: Path) -> None:
+    """Refuse a file that ends in an open cell, for parsers that drop what follows it."""
+    whole = b"\n" + text.removeprefix(BOM)
+    if cell := _open_cell(whole, len(whole), b"", _starts(dialect)):
+        raise _not_closed(path, cell)
+
+
+def _not_closed(path: Path, cell: bytes) -> InvalidFileError:
+    shown = cell.decode(errors="replace").splitlines()[0]
+    return InvalidFileError(
+        f"{str(path)!r}: the quote that opens {shown!r} is not closed, so that all that follows would be one cell. "
+        "Close it; where it is a character, quote the whole cell and write it twice."
     )
-
-
-def _shown(cell: bytes) -> str:
-    return cell.decode(errors="replace").splitlines()[0]
 
 
 def read(

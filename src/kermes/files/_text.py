@@ -239,8 +239,10 @@ def _by_polars(wanted: Request) -> Any:
     def load(columns: list[str] | None, strings: Sequence[str], inferred: int | None = None) -> Any:
         with content() as file:
             raw = file.read()
+        text = raw if dialect.encoding is None else raw.decode(dialect.encoding).encode()
+        _delimited.refuse_open_cell(text, dialect, wanted.path)  # polars of old leaves out what follows
         return pl.read_csv(
-            raw if dialect.encoding is None else raw.decode(dialect.encoding).encode(),
+            text,
             separator=dialect.separator or ",",
             decimal_comma=dialect.decimal == ",",
             columns=columns,
