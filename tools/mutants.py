@@ -4,7 +4,8 @@
 
 For each module it draws mutants (one changed operator, number or condition each), runs the tests that call the changed
 function with interpreted cores until one fails, and records the outcome in ``tests/mutants.json``: the same command
-goes on where it stopped. Survivors are judged there by hand (``"verdict": "equivalent: ..."``); those without a verdict
+goes on where it stopped. Survivors are judged there by hand: ``"verdict": "equivalent: ..."``, or ``"killed by
+tests/...::test_x, which takes longer"`` if a test kills it that is not among those run here; those without a verdict
 are tests that are missing.
 
 Each mutant runs in a fork of this process, which has imported everything but kermes: the changed module is compiled
@@ -92,12 +93,16 @@ def _rank(name: str, seed: int) -> bytes:
 
 def report(drawn: list[tuple[str, dict]], least: float) -> None:
     """Print survivors and shares; exit with 1 if too few were killed or judged equivalent."""
-    killed = sum(entry["outcome"] != "survived" for _, entry in drawn)
-    judged = sum("equivalent" in entry.get("verdict", "") for _, entry in drawn)
+    verdicts = [entry.get("verdict", "") for _, entry in drawn if entry["outcome"] == "survived"]
+    longer = sum(verdict.startswith("killed by") for verdict in verdicts)
+    judged = sum("equivalent" in verdict for verdict in verdicts)
+    killed = len(drawn) - len(verdicts) + longer
     for name, entry in drawn:
         if entry["outcome"] == "survived":
             print(f"survived: {name}  [{entry.get('verdict', 'not judged')}]")
-    print(f"{killed} of {len(drawn)} mutants killed, {judged} judged equivalent, {len(drawn) - killed - judged} open.")
+    open_ = len(drawn) - killed - judged
+    shares = f"{killed} of {len(drawn)} mutants killed, {longer} of them by longer tests"
+    print(f"{shares}, {judged} judged equivalent, {open_} open.")
     sys.exit(killed + judged < least * len(drawn))
 
 
