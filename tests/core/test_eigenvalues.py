@@ -14,6 +14,7 @@ def test_rounding_scales_with_size_and_order():
 
 def test_negative_mass():
     assert eigenvalues.negative_mass(np.array([-1.0, 0.0, 3.0])) == 0.25
+    assert eigenvalues.negative_mass(1e-3 * np.array([-1.0, 0.0, 3.0])) == pytest.approx(0.25)  # of any scale
     assert eigenvalues.negative_mass(np.zeros(2)) == 0.0
 
 
