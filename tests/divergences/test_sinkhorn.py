@@ -75,6 +75,13 @@ def test_single_precision_keeps_the_tolerance(digits, cost, tol):
     assert_allclose(rough[off], converged[off], rtol=tol)
 
 
+@pytest.mark.parametrize("cost", ["euclidean", "sqeuclidean"])
+def test_single_precision_keeps_the_tolerance_by_coordinates(digits, cost):
+    rough, fine = Sinkhorn(0.5, cost, tol=1e-3), Sinkhorn(0.5, cost, tol=1e-10)
+    found = by(rough.route(digits, digits, largest_table=0), digits)
+    assert_allclose(found, by(fine.route(digits, digits, by_axes=False), digits), rtol=2e-3)  # of squares
+
+
 def test_grid_of_another_spacing_is_a_change_of_units(digits):
     images = np.zeros((len(digits), len(digits.support.points)))
     images[np.repeat(np.arange(len(digits)), digits.sizes), digits.atoms] = digits.weights
