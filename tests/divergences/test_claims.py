@@ -97,6 +97,9 @@ def test_claims_do_not_contradict_each_other(row):
     assert claims.reason
     if claims.negative_type is not None and claims.fails_at is not None:
         assert claims.negative_type < claims.fails_at
+    if claims.negative_type == 0.0:  # for every power that matters, not only for that of a metric
+        assert claims.fails_at is not None
+        assert claims.fails_at < 1.0
     assert row.negative_definite in ("unknown", "no") or "h" in row.negative_definite
 
 

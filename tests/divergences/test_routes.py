@@ -105,6 +105,7 @@ def test_wide_vectors_keep_their_accuracy():
     rows = np.arange(5)
     expected = ((a[:, None] - a[None]) ** 2).sum(axis=-1)
     assert_allclose(vectors.squared_tile(a, rows, a, rows, False), expected, rtol=1e-11)
+    assert_allclose(vectors.squared_tile(a, rows[::2], a, rows[::-1], False), expected[::2, ::-1], rtol=1e-11)
 
 
 def test_cost_matrix_equals_the_cost_it_tabulates():
