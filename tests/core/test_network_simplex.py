@@ -113,6 +113,15 @@ def test_no_arc_stays_open(kind):
         assert min(reduced) >= -Fraction(1e-28) * Fraction(C.max())
 
 
+def test_costs_of_forty_orders_of_magnitude_keep_their_digits():
+    """Masses are integers of equal totals: no rounding of theirs is paid for at the most expensive arc."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        C = 10.0 ** rng.uniform(-20, 20, (5, 5))
+        a, b = (1.0 + rng.multinomial(95, np.full(5, 0.2)) for _ in range(2))
+        assert solve(C, a, b)[0] == pytest.approx(float(rational.transport_cost(C, a, b)), rel=1e-13, abs=0.0)
+
+
 def nearly_equal(n, rng):
     """Return costs and masses of two measures at the same points whose masses differ in their last digits."""
     x, a = rng.normal(size=(n, 2)), rng.random(n)
