@@ -111,6 +111,12 @@ def test_high_rank_kernels_take_the_atoms():
         assert not isinstance(family(kernel).route(X, X), FEATURES)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kernel", [ground.Linear(), ground.Polynomial(2, 0.0)])
+def test_measures_at_the_origin_where_kernels_are_0(family, kernel):
+    assert not squares(Measures.from_samples([[0.0], [0.0, 0.0]]), family(kernel)).any()
+
+
 def test_features_that_would_fill_the_memory_are_not_taken():
     X = samples()
     assert explicit_features(ground.Linear(), X, X, 1e-10, 16.0, lambda rank: 2.0**27) is None

@@ -182,6 +182,10 @@ def test_squares_that_vanish_are_refused(divergence):
         with pytest.raises(NumericalError, match="measures 0 and 1"):
             pairwise(X, divergence=divergence)
         assert pairwise(X[:1], Measures.from_samples([scale * points[0][::-1]]), divergence=divergence)[0, 0] == 0.0
+        cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        turned = np.sqrt(0.5) * cross @ [[1.0, 1.0], [1.0, -1.0]]  # of the same mean and covariance
+        twins = Measures.from_samples([scale * cross, scale * turned])
+        assert pairwise(twins, divergence=divergence)[0, 1] == 0.0
     diracs = Measures.from_samples([[[0.0, 0.0]], [[0.0, 0.0]], [[1e-170, 0.0]]])
     assert pairwise(diracs[:2], divergence=divergence)[0, 1] == 0.0
     with pytest.raises(NumericalError, match="measures 0 and 2"):
