@@ -17,6 +17,7 @@ from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.engine import _dask
 from kermes.engine._job import Job
 from kermes.engine._store import StoreKeeper
+from kermes.engine._tiling import Batch, Block
 from kermes.exceptions import InvalidParameterError, KermesError, NumericalError, StoreError, UnsuitableDataError
 
 distributed = pytest.importorskip("distributed")
@@ -170,6 +171,13 @@ def test_a_closed_client_is_reported(client):
 def test_what_is_no_client(executor):
     with pytest.raises(InvalidParameterError, match=r"'threads', 'serial' or a synchronous dask.distributed Client"):
         Engine(executor)
+
+
+def test_another_worker_warms_up_where_the_chosen_one_is_gone(client, monkeypatch):
+    X, rows = clouds(9), np.arange(9)
+    [sent] = client.scatter([_dask.Sent(Job.prepare(MMD, X, X), None)], broadcast=True, hash=False)
+    monkeypatch.setattr(client, "run", lambda function: {"tcp://127.0.0.1:1": "a machine"})
+    _dask._warm_up(client, sent, Batch(Block(rows, rows, True), (4, 4)))  # does not wait for ever
 
 
 def test_a_killed_worker_costs_what_it_was_running(client, tmp_path):
