@@ -190,12 +190,14 @@ def test_engine_is_a_value_and_pickles_without_its_memo():
     assert evaluated(copy, line(5)) == 10
 
 
-def test_unconverged_pairs_are_counted_in_a_warning():
-    X = line(5)
+@pytest.mark.parametrize("tile", [None, 2])
+def test_unconverged_pairs_are_counted_in_a_warning(tile):
+    X, engine = line(5), Engine(memo=False, tile=tile)
     with pytest.warns(ConvergenceWarning, match="8 of 25 entries of Probe"):
-        _, info = pairwise(X, divergence=Probe(bad=0.0, code=1), engine=Engine(memo=False), return_info=True)
+        _, info = pairwise(X, divergence=Probe(bad=0.0, code=1), engine=engine, return_info=True)
     assert info.n_unconverged == 8
     assert_array_equal(info.status[0], [0, 1, 1, 1, 1])
+    assert_array_equal(info.status[:, 0], [0, 1, 1, 1, 1])
 
 
 def test_status_is_remembered_with_the_value():
