@@ -100,3 +100,9 @@ def test_import_loads_nothing_heavy():
     code = f"import sys, kermes; print([name for name in {HEAVY!r} if name in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_divergences_are_made_without_loading_numba():
+    code = "import sys; from kermes import divergences; divergences.Wasserstein(); print('numba' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"

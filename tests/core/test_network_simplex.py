@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import rational
 
-from kermes.core.transport import network_simplex
+from kermes.core.transport import certificate, network_simplex
 
 
 def solve(C, a, b, max_pivots=network_simplex.MAX_PIVOTS):
@@ -120,6 +120,20 @@ def test_costs_of_forty_orders_of_magnitude_keep_their_digits():
         C = 10.0 ** rng.uniform(-20, 20, (5, 5))
         a, b = (1.0 + rng.multinomial(95, np.full(5, 0.2)) for _ in range(2))
         assert solve(C, a, b)[0] == pytest.approx(float(rational.transport_cost(C, a, b)), rel=1e-13, abs=0.0)
+
+
+def test_what_a_plan_may_miss_is_counted_arc_by_arc():
+    """At potentials that are not optimal: reduced costs of what is shipped, and of what negative ones could carry."""
+    rng = np.random.default_rng(0)
+    for n, m in [(6, 5), (3, 9), (9, 3)]:
+        C, a, b = rng.random((n, m)), normalised(rng.random(n)), normalised(rng.random(m))
+        T, plan = network_simplex.make_tree(n + m), np.zeros((n, m))
+        network_simplex.transport(C, a, b, T, network_simplex.make_bench(n, m), network_simplex.MAX_PIVOTS)
+        network_simplex.write_plan(T, n, m, plan)
+        T.high[: n + m] += rng.normal(size=n + m)
+        reduced = C - T.high[:n, None] + T.high[None, n : n + m]
+        missed = (plan * reduced).sum() + (np.maximum(-reduced, 0.0) * np.minimum.outer(a, b)).sum()
+        assert certificate.unproved(C, a, b, T) == pytest.approx(missed, rel=1e-13)
 
 
 def nearly_equal(n, rng):

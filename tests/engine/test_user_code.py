@@ -78,7 +78,8 @@ def test_what_refers_to_itself_ends(define):
 
 def test_installed_functions_are_read_without_what_they_call():
     assert len(code_of(np.linalg.norm)) < 20_000
-    assert code_of(np.add) == b""
+    for function in (np.add, len, str.join, np.ndarray.ravel):
+        assert code_of(function) == b""
     assert code_of(divergences.Wasserstein()) == b""
 
 
