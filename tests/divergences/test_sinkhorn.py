@@ -229,9 +229,9 @@ def test_debiased_values_keep_their_digits_near_zero(shift):
 @pytest.mark.parametrize("epsilon", [1e2, 1e4, 1e8])
 def test_debiased_values_keep_their_digits_at_large_epsilon(epsilon):
     X = Measures.from_samples([[0.0, 1.0], [0.3, 1.9]])
-    limit = 0.6**2  # the squared distance of the means
-    found = distances(X, epsilon=epsilon, value="debiased", squared=True)[0, 1]
-    assert_allclose(found, limit, rtol=1e-3 + 1 / epsilon)
+    limit, S = 0.6**2, Sinkhorn(epsilon, value="debiased")  # the squared distance of the means
+    assert_allclose(distances(X, epsilon=epsilon, value="debiased", squared=True)[0, 1], limit, rtol=1e-3 + 1 / epsilon)
+    assert_allclose(by(S.route(X, X, largest_table=0), X), limit, rtol=1e-3 + 1 / epsilon)
 
 
 def test_repeated_points_are_one_atom_on_every_route():
