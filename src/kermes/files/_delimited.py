@@ -128,7 +128,8 @@ def parsing(
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
 
     options = {
-        "read_options": ReadOptions(block_size=PIECE),
+        # Threads of Arrow that call Python may wait for each other for good, at the exit of the process at the latest.
+        "read_options": ReadOptions(block_size=PIECE, use_threads=False),
         "parse_options": ParseOptions(delimiter=dialect.separator, newlines_in_values=lines),
         "convert_options": ConvertOptions(
             decimal_point=dialect.decimal or ".",

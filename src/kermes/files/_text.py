@@ -204,7 +204,7 @@ def _labels(column: Any, name: str, wanted: Request) -> Any:
     if not words or wanted.are_names(name, words) or any(b"\n" in word or b"\r" in word for word in words):
         return _names(column)
     table = read_csv(
-        BytesIO(b"".join(b'"' + word.replace(b'"', b'""') + b'"\n' for word in words)),
+        pa.BufferReader(b"".join(b'"' + word.replace(b'"', b'""') + b'"\n' for word in words)),
         read_options=ReadOptions(column_names=["label"], block_size=LINE),
         convert_options=ConvertOptions(decimal_point=wanted.dialect.decimal or "."),
     )
