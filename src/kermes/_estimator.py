@@ -6,7 +6,7 @@ import numbers
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
@@ -122,6 +122,8 @@ class OrderedScore:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return scikit-learn's score of the predictions for X: accuracy of labels, R^2 of numbers."""
         require_order(X, y=y, sample_weight=sample_weight)
+        if is_regressor(self):
+            as_targets(y, numeric=True)
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 

@@ -19,6 +19,8 @@ from .exceptions import InvalidParameterError
 
 #: How types of columns that are declared categories begin: those of pandas, polars and Arrow.
 CATEGORIES = ("category", "categorical", "enum", "dictionary")
+#: Deviations and sizes of numbers whose squares are normal numbers, sums of many too.
+SMALLEST, LARGEST = 1e-150, 1e150
 #: Halves of characters of UTF-16, but for those that stand for bytes in names of files, and are written as these.
 SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
@@ -239,4 +241,23 @@ def as_targets(y: Any, numeric: bool, name: str = "y") -> Any:
     if not numeric:
         return class_array(y, name)
     require_numbers(y, name)
+    array = as_array(y, name)
+    if array.dtype.kind == "f":
+        refuse_scale(array, name)
     return y
+
+
+def refuse_scale(values: FloatArray, name: str, error: type[Exception] = InvalidParameterError) -> None:
+    """Refuse numbers whose squared deviations vanish or overflow: a mean would fit them without an error, or nothing.
+
+    Columns are judged one by one; what is not finite is left to others.
+    """
+    for column in values.reshape(len(values), -1).T:
+        finite = column[np.isfinite(column)]
+        largest = float(np.abs(finite).max(initial=0.0))
+        spread = float(np.ptp(finite)) if 0.0 < largest <= LARGEST else largest
+        if spread > LARGEST or 0.0 < spread < SMALLEST:
+            raise error(
+                f"the values of `{name}` reach {largest:.3g} and differ by {spread:.3g}, whose square is no normal "
+                f"number. Divide them by {largest:.1g}."
+            )

@@ -83,6 +83,8 @@ def test_classes_have_probabilities_and_views_keep_their_covariates():
         (COVARIATES.rename(columns={"age": "measures"}), "none of them 'measures'"),
         (COVARIATES.rename(columns={"age": "sex"}), "of different names"),
         (COVARIATES.assign(age=[*AGE[:-1], np.nan]), "no value in row 59 .*of 'age'"),
+        (COVARIATES.assign(age=[*AGE[:-1], -np.inf]), "an infinite number in row 59 .*of 'age'"),
+        (COVARIATES.assign(age=AGE * 1e-200), "the values of `age` reach"),
         (COVARIATES.assign(sex=[None, *SEX[1:]]), "no value in row 0 .*of 'sex'"),
         (COVARIATES.assign(sex=pd.array(["f", pd.NA] * 30, dtype="string")), "no value in row 1 .*of 'sex'"),
         (COVARIATES.assign(old=pd.array([True, pd.NA] * 30, dtype="boolean")), "no value in row 1 .*of 'old'"),

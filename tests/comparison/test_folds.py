@@ -27,6 +27,8 @@ def measures(n):
         (["a", "b", "a"], "regression", "not numbers: use task='classification'"),
         ([1.0, np.inf, 2.0], "regression", "finite numbers"),
         ([2.0, 2.0, 2.0], "regression", "all values of `y` are equal, 2"),
+        ([1e-200, 2e-200, 4e-200], "regression", "the values of `y` reach 4e-200 and differ by 3e-200"),
+        ([1e200, 2e200, 4e200], "regression", "the values of `y` reach 4e.200 .* Divide them by 4e.200"),
         (["a", "a", "a"], "classification", "it holds only one, a"),
         (np.array([1, "a", 2], dtype=object), "classification", "labels of one kind"),
         ([0, 1, 0], "clasification", "Did you mean 'classification'"),

@@ -26,10 +26,13 @@ def sample(n=24, seed=0):
     return Measures.from_samples([rng.normal(size=10) * (1 + 2 * label) for label in y]), y
 
 
+NEAR = kernels.Exponential(divergences.Wasserstein(p=2), length_scale=1 / 3)
 CANDIDATES = {
     "svc": Candidate("W2", divergences.Wasserstein(p=2)),
     "knn": Candidate("MMD", divergences.MMD(ground.Gaussian(sigma=0.7)), learner="knn"),
     "kernel": Candidate("IGV", kernel=kernels.IGV(eta=0.1), grid={"C": [1.0, 10.0]}),
+    "composed": Candidate("two", kernel=1.41 * (NEAR + kernels.IGV(eta=1 / 3)) * NEAR**2, learner="lssvm"),
+    "matrix": Candidate("costs", divergences.Wasserstein(cost=ground.Torus(2 * np.pi / 3)), learner="knn"),
     "array": Candidate(
         "moments", learner=make_pipeline(MomentFeatures(2), RidgeClassifierCV(np.geomspace(1e-3, 1, 25)))
     ),
@@ -60,6 +63,14 @@ def test_expressions_name_packages_and_leave_out_defaults():
     k = kernels.Exponential(divergences.Wasserstein(p=1), length_scale=np.float64(0.5))
     assert expression(k) == "kernels.Exponential(divergence=divergences.Wasserstein(p=1), length_scale=0.5)"
     assert eval(expression(k), {"kernels": kernels, "divergences": divergences}) == k
+
+
+def test_expressions_of_costs():
+    """A matrix is written out, unless it is too large to be read."""
+    costs = divergences.Wasserstein(cost=np.array([[0.0, 1 / 3], [1 / 3, 0.0]]))
+    assert eval(expression(costs), {"ground": ground, "divergences": divergences}) == costs
+    many = divergences.Wasserstein(cost=1.0 - np.eye(30))
+    assert expression(many) == "divergences.Wasserstein(cost=ground.Matrix(values=array_of_30_by_30))"
 
 
 def test_a_regression(tmp_path):

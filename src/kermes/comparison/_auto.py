@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from .._checks import choice, needed, row_number
 from .._scales import median_distance
 from .._typing import AnyArray
-from .._values import holds_numbers, refuse_times_of_two_meanings
+from .._values import holds_numbers, refuse_scale, refuse_times_of_two_meanings
 from ..divergences import (
     MMD,
     Divergence,
@@ -254,9 +254,12 @@ def read_covariates(covariates: Any, n: int) -> dict[str, AnyArray]:
             values = values.astype(np.float64)
             gaps = np.flatnonzero(~np.isfinite(values))
         if len(gaps):
+            found = "an infinite number" if numbers and values[gaps[0]] in (np.inf, -np.inf) else "no value"
             raise InvalidParameterError(
-                f"`covariates` has no value in {row_number(gaps[0])} of {name!r}; drop or impute it."
+                f"`covariates` has {found} in {row_number(gaps[0])} of {name!r}; drop or impute it."
             )
+        if numbers:
+            refuse_scale(values, name)
         refuse_times_of_two_meanings(values, name)
         table[name] = values if numbers else values.astype(str)
     return table

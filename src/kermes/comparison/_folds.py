@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from .._checks import as_labels, choice, integer
 from .._quantities import counted
 from .._typing import AnyArray, IndexArray
-from .._values import as_array, as_values, class_array, missing_rows, plain, refuse_dates
+from .._values import as_array, as_values, class_array, missing_rows, plain, refuse_dates, refuse_scale
 from ..exceptions import DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
 
 Split = tuple[IndexArray, IndexArray]
@@ -94,6 +94,7 @@ def read_target(y: Any, n: int, task: str) -> tuple[AnyArray, str]:
         raise UnsuitableDataError("`y` holds values that are not numbers: use task='classification'.") from None
     if target.dtype.kind not in "biufO" or not np.isfinite(numbers).all():
         raise UnsuitableDataError("`y` must hold finite numbers; for names of classes use task='classification'.")
+    refuse_scale(numbers, "y", UnsuitableDataError)
     if np.ptp(numbers) == 0:
         raise UnsuitableDataError(f"all values of `y` are equal, {numbers[0]:g}: there is nothing to learn.")
     return numbers, task

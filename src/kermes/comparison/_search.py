@@ -336,9 +336,7 @@ def predictions(learner: Any, samples: View) -> AnyArray:
 def finite_score(value: float) -> float:
     """Return a score; refuse one that is not finite, which would compare with nothing."""
     if not np.isfinite(value):
-        raise NumericalError(
-            f"the score or its standard deviation is {value}. If the values of `y` are huge, rescale them."
-        )
+        raise NumericalError(f"the score or its standard deviation is {value}: predictions are far beyond `y`.")
     return value
 
 
