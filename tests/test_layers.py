@@ -33,6 +33,7 @@ EDGES = {
     "comparison": {
         "_atomic",
         "_estimator",
+        "_frozen",  # arrays in code that is shown
         "_linalg",
         "_scales",
         "clustering",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import click
 import pytest
@@ -250,3 +251,29 @@ def test_a_closed_pipe_is_no_error():
     out = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert out.stdout == "[\n"
     assert "Traceback" not in out.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize(
+    ("redirected", "message"),
+    [
+        ("list >&-", "Error: the standard output is closed; redirect it to a file, or to /dev/null.\n"),
+        ("--help > /dev/full", "Error: No space left on device\n"),
+        ("diagnose - --by p <&-", "Error: '-' stands for the standard input, which is closed.\n"),
+        ("list 2>&- >&-", ""),
+    ],
+)
+def test_closed_and_full_streams(redirected, message):
+    result = subprocess.run(f"{sys.executable} -m kermes {redirected}", shell=True, capture_output=True, text=True)
+    assert (result.returncode, result.stderr, result.stdout) == (2 if "'-'" in message else 1, message, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "package"),
+    [("explain", "p.png", "matplotlib"), ("distances", "d.zarr", "zarr"), ("cluster", "c.parquet", "pyarrow")],
+)
+def test_packages_that_write_are_asked_for_before_the_work(command, path, package, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    result = CliRunner().invoke(main, [command, "nothing-is-read.csv", "-o", str(tmp_path / path)])
+    assert result.exit_code == 1
+    assert f"needs the package {package}, which is not installed. Install it with: pip install" in result.stderr

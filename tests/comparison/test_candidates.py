@@ -98,6 +98,7 @@ def test_the_typical_distance_is_that_of_drawn_points():
         ({"name": "a", "divergence": W2, "learner": DummyClassifier()}, "must have a divergence or a kernel, unless"),
         ({"name": "a", "divergence": W2, "grid": {"C": 1.0}}, "map names of parameters to lists"),
         ({"name": "a", "divergence": W2, "grid": {"C": []}}, "map names of parameters to lists"),
+        ({"name": "a", "divergence": W2, "grid": 3}, "map names of parameters to lists of values; got 3"),
     ],
 )
 def test_candidates_that_make_no_sense(options, message):

@@ -31,6 +31,7 @@ def measures(n):
         ([1e200, 2e200, 4e200], "regression", "the values of `y` reach 4e.200 .* Divide them by 4e.200"),
         (["a", "a", "a"], "classification", "it holds only one, a"),
         (np.array([1, "a", 2], dtype=object), "classification", "labels of one kind"),
+        ([0, 1, 1j], "classification", "real numbers; got complex ones"),
         ([0, 1, 0], "clasification", "Did you mean 'classification'"),
         ([[0, 1], [1, 0]], "classification", "one per measure; got shape"),
     ],

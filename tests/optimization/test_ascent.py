@@ -55,6 +55,9 @@ def test_projection_keeps_what_is_there_and_the_digits_of_large_vectors():
     for bad in ([np.nan, 1.0], [], 3.0, np.zeros((2, 2, 2))):
         with pytest.raises(InvalidParameterError, match="`V` must be a vector or rows of finite numbers"):
             optimization.project(bad)
+    for bad in ([[1, 2], [3]], "ab"):
+        with pytest.raises(InvalidParameterError, match="`V` must be an array of numbers"):
+            optimization.project(bad)
 
 
 @pytest.mark.parametrize("method", ["mirror", "projected"])

@@ -253,6 +253,9 @@ def test_what_is_told():
         optimizer.tell([0.5, 0.6], 1.0)
     with pytest.raises(InvalidParameterError, match=r"`value` must be one finite number; got nan at \[0\.5, 0\.5\]"):
         optimizer.tell([0.5, 0.5], np.nan)
+    for bad in ("1", b"1", np.str_("1"), [1.0, 2.0], 1j, None, np.datetime64(1, "s")):
+        with pytest.raises(InvalidParameterError, match="`value` must be one finite number"):
+            optimizer.tell([0.5, 0.5], bad)
     optimizer.tell([0.5, 0.5], 1.0)
     optimizer.tell([0.5, 0.5], 1.0)
     with pytest.raises(InvalidParameterError, match=r"was 1\.0 before and is 2\.0 now; .* needs noise=True"):

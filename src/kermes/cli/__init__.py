@@ -28,9 +28,23 @@ def start() -> None:
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) == usual:  # otherwise it is ignored, as in the background of a script
             signal.signal(number, leave)
+    _require_streams()
     from ._main import main
 
-    main()
+    try:
+        main()
+    except OSError as error:  # of the help, which click prints before any command
+        os.write(2, f"Error: {error.strerror or error}\n".encode())
+        sys.exit(1)
+
+
+def _require_streams() -> None:
+    """Refuse to work for a closed output: the results would be lost, or end up in the next file that is opened."""
+    if sys.stderr is None:  # ``2>&-``: what is said about the work
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stderr.write("Error: the standard output is closed; redirect it to a file, or to /dev/null.\n")
+        sys.exit(1)
 
 
 def leave(*_: Any) -> None:

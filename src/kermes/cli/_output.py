@@ -17,11 +17,15 @@ import click
 import numpy as np
 
 from .._atomic import require_writable, whole
+from .._checks import needed
 from .._quantities import duration, size
 from .._values import written
 from ..exceptions import InvalidParameterError
 from ..files._tables import write_columns, write_csv
 
+#: Packages that write files of some names: the module, the extra that installs it, and what for.
+WRITERS = {".zarr": ("zarr", "distributed", "Writing .zarr"), ".parquet": ("pyarrow", "io", "Writing Parquet")}
+WRITERS |= dict.fromkeys((".png", ".pdf", ".svg"), ("matplotlib", "plot", "A picture"))
 #: Columns of a terminal below which tables are set closer.
 NARROW = 70
 #: Characters that command a terminal, and bytes of a name that are not UTF-8.
@@ -32,6 +36,8 @@ def new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path 
     """Refuse, before any work, a path that cannot be written to, and one that exists unless it is to be replaced."""
     if path is None:
         return None
+    if path.suffix.lower() in WRITERS:
+        needed(*WRITERS[path.suffix.lower()])
     folder = is_zarr(path)
     if path.exists() and not (ctx.meta.get("force", True) or ctx.params.get("resume", False)):
         if "resume" in ctx.params and _is_ours(path):

@@ -100,6 +100,10 @@ class Candidate:
                 f"`preprocessing` of candidate {self.name!r} must be a transformer of measures such as "
                 f"MapPoints(StandardScaler()); got {self.preprocessing!r}."
             )
+        if not isinstance(self.grid, Mapping | None):
+            raise InvalidParameterError(
+                f"`grid` of candidate {self.name!r} must map names of parameters to lists of values; got {self.grid!r}."
+            )
         for key, values in (self.grid or {}).items():
             if isinstance(values, str) or not isinstance(key, str) or not (hasattr(values, "__len__") and len(values)):
                 raise InvalidParameterError(

@@ -275,6 +275,8 @@ def read_column(y: Any, n: int) -> AnyArray:
         target = target[:, 0]
     if target.ndim != 1 or len(target) != n:
         raise InvalidParameterError(f"`y` must hold {n} values, one per measure; got shape {target.shape}.")
+    if target.dtype.kind == "c":
+        raise InvalidParameterError("`y` must hold labels or real numbers; got complex ones. Take y.real.")
     missing = missing_rows(target)
     if len(missing):
         raise InvalidParameterError(

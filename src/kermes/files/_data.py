@@ -211,7 +211,7 @@ def read(
     for name, value in options.items():
         if name not in MEANING[known] and value is not None and value is not False:
             raise InvalidParameterError(
-                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {source.name!r} {KIND_NAMES[known]}"
+                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {source.name or str(source)!r} {KIND_NAMES[known]}"
                 f"{', not images' if name in MEANING['images'] else ''}."
             )
     data = _read(source, known, options)

@@ -84,6 +84,8 @@ def source(
     read as strings also where one number has two names.
     """
     dialect.check()
+    if path == STDIN and sys.stdin is None:
+        raise InvalidFileError("'-' stands for the standard input, which is closed.")
     stdin = read_stream(sys.stdin.buffer) if path == STDIN else None
     header, dialect = _header(path, dialect, stdin)
     refuse_twice(header, path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import choice
+from .._checks import as_numbers, choice
 from .._typing import FloatArray
 from ..exceptions import InvalidParameterError
 
@@ -62,7 +62,7 @@ def project(V: Any) -> FloatArray:
     >>> optimization.project([0.7, 0.6, -1.0])
     array([0.55, 0.45, 0.  ])
     """
-    v = np.asarray(V, dtype=np.float64)
+    v = as_numbers(V, "V")
     if v.ndim not in (1, 2) or not v.shape[-1] or not np.isfinite(v).all():
         raise InvalidParameterError(f"`V` must be a vector or rows of finite numbers; got an array of {v.shape}.")
     # Adding a constant to all entries changes nothing; the greatest at 0 keeps the digits of tau.

@@ -332,7 +332,9 @@ def _support(support: Any) -> tuple[FloatArray | None, int]:
 def _value(value: Any, where: str = "") -> float:
     """Return the value of a function as a number that is not too large; arrays of one entry count as such."""
     try:
-        number = float(np.asarray(value, dtype=np.float64).reshape(()) if np.size(value) == 1 else "no number")
+        array = np.asarray(value)
+        numeric = array.size == 1 and array.dtype.kind in "biufO" and not isinstance(array.item(), str)
+        number = float(array.item()) if numeric else np.nan
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number):
