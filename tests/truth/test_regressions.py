@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mpmath import mp
+from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 from tests.truth.oracles import entropic, exact, feature_space, transport
 from tests.truth.oracles.numbers import long
@@ -284,3 +284,21 @@ def test_polynomial_ground_near_each_other_far_from_the_origin(divergence, share
     with mp.workdps(40):
         gap = k(x, x) + k(y, y) - 2 * k(x, y)
     assert_allclose(d2, float(gap) / share, rtol=1e-9)
+
+
+def test_polynomial_ground_of_few_atoms_beside_many():
+    """Few atoms were compared by kernel values, which lose half the digits of near measures; beside many by monomials."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4))
+    near = x + 1e-9 * rng.normal(size=(3, 4))
+    others = [rng.normal(size=(60, 4)) for _ in range(20)]
+    mmd = divergences.MMD(ground.Polynomial(4))
+    alone = pairwise(Measures.from_samples([x, near]), divergence=mmd, engine=Engine(memo=False))[0, 1]
+    beside = pairwise(Measures.from_samples([x, near, *others]), divergence=mmd, engine=Engine(memo=False))[0, 1]
+    with mp.workdps(40):
+        sums = [
+            sum((1 + mp.fdot(map(mpf, p), map(mpf, q))) ** 4 for p in a for q in b) / 9
+            for a, b in ((x, x), (near, near), (x, near))
+        ]
+        expected = mp.sqrt(sums[0] + sums[1] - 2 * sums[2])
+    assert alone == beside == pytest.approx(float(expected), rel=1e-5)

@@ -13,8 +13,8 @@ from ._embeddings import ByAxes, ByFeatures, ByProducts, Means, OnAtoms, OnSuppo
 from ._features import PREPARED_BYTES, KernelSource, exact_features, pivoted_cholesky
 from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
-#: Monomials up to which they are taken, and those up to which they are taken however few the atoms are.
-MOST_MONOMIALS, FEW_MONOMIALS = 1024, 64
+#: Monomials up to which they are taken, however few the atoms are: kernel values lose the digits of nearby measures.
+MOST_MONOMIALS = 1024
 #: Ratio of the largest and the smallest k(x, x) from which potentials of a shared support are not accurate enough.
 UNEVEN = 100.0
 #: Points among which pivots are looked for, and how many features are worth it.
@@ -51,8 +51,8 @@ class MMD(Divergence):
     -----
     *Returned*: d. *Metric*: for a characteristic kernel (Gaussian, Laplacian); otherwise a
     pseudometric. *Negative type*: d^2 is conditionally negative definite (a Hilbert space norm).
-    *Cost*: :math:`O(r)` per pair for the linear kernel and for a polynomial one of r monomials, whose values are exact
-    up to 1e-15 of the largest feature of a point; :math:`O(r)` for a Gaussian of low numerical rank r on the points at
+    *Cost*: :math:`O(r)` per pair for the linear kernel and for a polynomial one of :math:`r \le 1024` monomials, whose
+    values are exact up to 1e-15 of the largest feature of a point; :math:`O(r)` for a Gaussian of low numerical rank r on the points at
     hand (some hundred in the plane, if sigma is not far below the spread), by a pivoted Cholesky factor of its values;
     :math:`O(m)` on a shared support of m points; elsewhere :math:`O(n_i n_j)`, as matrix products in many dimensions.
     The cheapest for the collection is taken. For clouds of 100,000 points and more where none of the first three
@@ -92,9 +92,7 @@ class MMD(Divergence):
 
     def route(self, X: Measures, Y: Measures) -> Route:
         """Return the cheapest for all pairs: by vectors, by a shared support, or by kernel values between atoms."""
-        linear = isinstance(self.ground, Linear)
-        most = np.inf if linear else min(MOST_MONOMIALS, max(FEW_MONOMIALS, point_pairs(X, Y)))
-        monomials = exact_features(self.ground, X.dim, most)
+        monomials = exact_features(self.ground, X.dim, np.inf if isinstance(self.ground, Linear) else MOST_MONOMIALS)
         if monomials is not None:
             return Means(monomials)
         n_pairs = len(X) * len(Y) * (0.5 if X is Y else 1.0)

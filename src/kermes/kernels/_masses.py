@@ -12,6 +12,7 @@ from .._checks import choice, positive
 from .._typing import FloatArray
 from ..divergences import ExponentialFamily
 from ..divergences._exponential_family import UNIT
+from ..divergences._features import Coordinates, centred_features, moments
 from ..divergences._support import dense_rows
 from ..engine import DEFAULT
 from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
@@ -128,7 +129,8 @@ class MassLaplace(MeasureKernel):
     *Positive definite*: unknown. The integral it approximates is; the approximation is good for large masses.
     *Cost*: a determinant (independent coordinates: d logarithms; multinomial: m) per pair, which is not remembered.
     *Accuracy*: in the exponent that of ``ExponentialFamily`` for its squared distance, with the sum of both masses,
-    times beta, for its beta. For full covariances it falls as the coordinates become collinear.
+    times beta, for its beta; for one axis and independent ones, too, that of full covariances, which falls as
+    coordinates become collinear.
 
     Examples
     --------
@@ -164,25 +166,17 @@ class MassLaplace(MeasureKernel):
 def _gaussians(X: Measures, Y: Measures, a: FloatArray, b: FloatArray, diagonal: bool) -> tuple[int, FloatArray]:
     """Return N, and the entropy of the normal density of mu + nu for all pairs."""
     d = X.dim
-    (m, S), (n, T) = _moments(X), _moments(Y)
+    (m, m_tails, S), (n, n_tails, T) = (moments(centred_features(Z, Coordinates(d)), len(Z), d) for Z in (X, Y))
     if diagonal:
         S, T = (np.einsum("ijj->ij", C) for C in (S, T))
     out = np.empty((len(X), len(Y)))
     for i in range(len(X)):
-        gap = m[i] - n
+        gap = (m[i] - n) + (m_tails[i] - n_tails)
         outer = gap**2 if diagonal else gap[:, :, None] * gap[:, None]
         a_share, b_share = (np.expand_dims(w / (a[i] + b), tuple(range(1, S.ndim))) for w in (a[i], b))
         V = a_share * S[i] + b_share * T + a_share * b_share * outer
         out[i] = np.log(V).sum(axis=1) if diagonal else np.linalg.slogdet(V)[1]
     return 2 * d if diagonal else d + d * (d + 1) // 2, 0.5 * (UNIT * d + out)
-
-
-def _moments(X: Measures) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the covariance of each measure."""
-    means = X.expectation(X.points)
-    centred = X.points - np.repeat(means, X.sizes, axis=0)
-    products = (centred[:, :, None] * centred[:, None]).reshape(len(centred), -1)
-    return means, X.expectation(products).reshape(len(X), X.dim, X.dim)
 
 
 def _histograms(X: Measures, Y: Measures, a: FloatArray, b: FloatArray) -> tuple[int, FloatArray]:

@@ -36,11 +36,11 @@ def moments(mu):
     return mean, S
 
 
-def gaussian_family(mu, nu, diagonal):
-    """Return ln |S''| - (ln |S| + ln |S'|) / 2, None if a covariance is singular."""
+def gaussian_family(mu, nu, diagonal, share=Fraction(1, 2)):
+    """Return ln |S''| - (ln |S| + ln |S'|) / 2, None if a covariance is singular; ``share`` is that of mu."""
     (m, S), (n, T) = moments(mu), moments(nu)
-    r = range(len(m))
-    pooled = [[(S[i][j] + T[i][j]) / 2 + (m[i] - n[i]) * (m[j] - n[j]) / 4 for j in r] for i in r]
+    r, p, q = range(len(m)), share, 1 - share
+    pooled = [[p * S[i][j] + q * T[i][j] + p * q * (m[i] - n[i]) * (m[j] - n[j]) for j in r] for i in r]
     dets = []
     for A in (pooled, S, T):
         A = [[x if i == j or not diagonal else Fraction(0) for j, x in enumerate(row)] for i, row in enumerate(A)]
@@ -48,7 +48,7 @@ def gaussian_family(mu, nu, diagonal):
         if not all(minors):
             return None
         dets.append(mp.log(long(minors[-1])))
-    return dets[0] - (dets[1] + dets[2]) / 2
+    return dets[0] - long(p) * dets[1] - long(q) * dets[2]
 
 
 def determination(mu):
