@@ -287,7 +287,7 @@ def test_polynomial_ground_near_each_other_far_from_the_origin(divergence, share
 
 
 def test_polynomial_ground_of_few_atoms_beside_many():
-    """Few atoms were compared by kernel values, which lose half the digits of near measures; beside many by monomials."""
+    """Few atoms were compared by kernel values, which lose half the digits of near measures."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3, 4))
     near = x + 1e-9 * rng.normal(size=(3, 4))

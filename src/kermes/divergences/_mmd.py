@@ -52,11 +52,11 @@ class MMD(Divergence):
     *Returned*: d. *Metric*: for a characteristic kernel (Gaussian, Laplacian); otherwise a
     pseudometric. *Negative type*: d^2 is conditionally negative definite (a Hilbert space norm).
     *Cost*: :math:`O(r)` per pair for the linear kernel and for a polynomial one of :math:`r \le 1024` monomials, whose
-    values are exact up to 1e-15 of the largest feature of a point; :math:`O(r)` for a Gaussian of low numerical rank r on the points at
-    hand (some hundred in the plane, if sigma is not far below the spread), by a pivoted Cholesky factor of its values;
-    :math:`O(m)` on a shared support of m points; elsewhere :math:`O(n_i n_j)`, as matrix products in many dimensions.
-    The cheapest for the collection is taken. For clouds of 100,000 points and more where none of the first three
-    applies, take :class:`~kermes.features.RandomFourierFeatures` and their Euclidean distance.
+    values are exact up to 1e-15 of the largest feature of a point; :math:`O(r)` for a Gaussian of low numerical rank r
+    on the points at hand (some hundred in the plane, if sigma is not far below the spread), by a pivoted Cholesky
+    factor of its values; :math:`O(m)` on a shared support of m points; elsewhere :math:`O(n_i n_j)`, as matrix products
+    in many dimensions. The cheapest for the collection is taken. For clouds of 100,000 points and more where none of
+    the first three applies, take :class:`~kermes.features.RandomFourierFeatures` and their Euclidean distance.
 
     *Accuracy*: :math:`d^2` to 1e-14 of the squared norms of the embeddings, so that distances below 1e-7 of them are
     rounding; features add :math:`(e_i + e_j)^2`, with :math:`e_i^2` the part of the squared norm that they miss, at

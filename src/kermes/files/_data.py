@@ -210,8 +210,9 @@ def read(
             options |= dict.fromkeys(("separator", "decimal", "encoding"))
     for name, value in options.items():
         if name not in MEANING[known] and value is not None and value is not False:
+            shown = source.name or str(source)  # the folder "." has no name
             raise InvalidParameterError(
-                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {source.name or str(source)!r} {KIND_NAMES[known]}"
+                f"`{name}` (--{name.replace('_', '-')}) has no meaning here: {shown!r} {KIND_NAMES[known]}"
                 f"{', not images' if name in MEANING['images'] else ''}."
             )
     data = _read(source, known, options)
