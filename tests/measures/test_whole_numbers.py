@@ -1,10 +1,15 @@
-"""Whole numbers of more than 53 bits are refused, not rounded to equal ones."""
+"""Whole numbers of more than 53 bits are refused, not rounded to equal ones; decimals are the nearest doubles."""
+
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
-from kermes import Measures
+from kermes import Measures, files
 from kermes.exceptions import InvalidMeasureError
 from kermes.measures import as_measures
 
@@ -34,3 +39,26 @@ def test_whole_numbers_that_doubles_hold_are_read():
     assert np.array_equal(Measures.from_samples([values]).points.ravel(), values.astype(float))
     X = Measures.from_frame(pd.DataFrame({"p": list("aabb"), "x": values}), by="p", columns=["x"])
     assert np.array_equal(np.sort(X.points.ravel()), np.sort(values.astype(float)))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda table: table, pl.from_arrow, lambda t: t.to_pandas(types_mapper=pd.ArrowDtype)]
+)
+@pytest.mark.parametrize(("precision", "scale"), [(9, 2), (38, 18)])
+def test_decimals_are_the_nearest_doubles(make, precision, scale):
+    """Casts of Arrow are a unit in the last place off, and the same table as text was another one."""
+    values = [Decimal(k) / 100 for k in range(1, 1000)]
+    table = pa.table({"g": ["a"] * 999, "x": pa.array(values, pa.decimal128(precision, scale))})
+    assert Measures.from_frame(make(table), by="g", columns="x").points.ravel().tolist() == list(map(float, values))
+
+
+def test_decimals_are_labels_as_numbers_unless_doubles_merge_them(tmp_path):
+    kind, path = pa.decimal128(38, 18), tmp_path / "t.parquet"
+    near = [Decimal(1) + Decimal(k).scaleb(-18) for k in range(3)]
+    table = {"g": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}
+    for given, expected in (
+        ([Decimal("1.5"), Decimal(2), Decimal("0.1")], [1.5, 2.0, 0.1]),
+        (near, list(map(str, near))),
+    ):
+        parquet.write_table(pa.table(table | {"label": pa.array(given, kind)}), path)
+        assert files.read(path, by="g", columns=["x"], label="label").labels.tolist() == expected

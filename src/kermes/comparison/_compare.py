@@ -47,7 +47,7 @@ def compare(
     ----------
     X : Measures, or anything ``as_measures`` takes
     y : array of shape (n,)
-        Labels (numbers or strings), or values for regression.
+        Labels (numbers or strings), or values for regression, which differ by 1e-150 to 1e150.
     task : 'classification', 'regression' or 'auto'
         'auto' takes strings and up to twenty distinct whole numbers for classes.
     candidates : 'auto' or list of Candidate

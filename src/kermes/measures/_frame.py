@@ -22,6 +22,8 @@ from ._packed import Packed, objects
 
 #: Rows of a table in memory that are looked at at a time.
 PIECE = 1 << 18
+#: Significant digits of decimals up to which doubles tell them apart.
+DIGITS = 15
 #: Strings in lower case that stand for no value.
 NO_VALUE = ("", "na", "n/a", "#n/a", "<na>", "nan", "null")
 
@@ -309,17 +311,24 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
         encoded = column.to_native().combine_chunks()
         encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
         names = [name or "" for name in encoded.dictionary.to_pylist()]  # each different string is looked at once
-        numbers = encoded.indices.fill_null(len(names)).to_numpy()
-        empty = np.array([*(not name.strip() for name in names), True])[numbers]
+        places = encoded.indices.fill_null(len(names)).to_numpy()
+        empty = np.array([*(not name.strip() for name in names), True])[places]
         known = coded and not empty.any()
-        return Coded(names, numbers) if known else np.array([*names, None], dtype=object)[numbers], empty
+        return Coded(names, places) if known else np.array([*names, None], dtype=object)[places], empty
     if column.dtype.is_integer() and column.is_null().any():  # NumPy would make floats of them, of 53 bits
         return np.asarray(column.fill_null(0).to_numpy()), np.array(column.is_null().to_numpy(), dtype=bool)
+    if column.dtype.is_decimal() and not coded and _of_few_digits(column):
+        return numbers(column), np.array(column.is_null().to_numpy(), dtype=bool)
     if getattr(column.dtype, "time_zone", None):  # NumPy's dates know no time zone, and would be those of UTC
         values = np.array([str(value) for value in column.to_list()], dtype=object)
     else:
         values = np.asarray(column.to_numpy())
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
+
+
+def _of_few_digits(column: Any) -> bool:
+    """Whether doubles tell all decimals apart; if not, they are names."""
+    return all(len(value.normalize().as_tuple().digits) <= DIGITS for value in column.to_list() if value is not None)
 
 
 def require_column(schema: Mapping[str, Any], name: str) -> None:
@@ -337,6 +346,8 @@ def numbers(column: Any) -> FloatArray:
     """Return a column of numbers; whole ones that would be rounded are refused."""
     if column.dtype.is_integer():
         refuse_rounded(np.asarray(column.drop_nulls().to_numpy()), f"the column {column.name!r}", InvalidMeasureError)
+    if column.dtype.is_decimal():  # casts are a unit in the last place off, but for those of Python
+        return np.array([np.nan if value is None else float(value) for value in column.to_list()])
     if column.implementation.is_pyarrow() and column.dtype.is_numeric():  # whose casts refuse to round
         array = column.to_native().combine_chunks().cast("float64", safe=False)
         return np.asarray(array.to_numpy(zero_copy_only=False))
