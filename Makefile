@@ -11,7 +11,7 @@ TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 
 # Against the oldest dependencies, with a cache of compiled code of their own: one file holds the code of one Numba only.
 OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-min/cores OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-min/bin/python -m pytest -q -n 2
 # What meets other packages most, and quick files in which the oldest of them once failed.
-MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py tests/tools \
+MEETING := tests/files tests/measures tests/plot tests/datasets tests/test_frames.py tests/test_interoperability.py tests/test_values.py tests/tools \
   tests/cli/test_output.py tests/estimators/test_lssvm.py tests/estimators/test_map_points.py tests/estimators/test_routing.py \
   tests/optimization/test_optimizer.py tests/papers/kwd/test_dental.py
 
