@@ -162,6 +162,13 @@ def test_types_and_orders_of_bytes(tmp_path, form, keywords):
     assert files.read(path).measures.points.tolist() == [[1, 2], [300, 4]]
 
 
+def test_gains_are_of_linear_channels_alone(tmp_path):
+    """FCS 3.1 gives no meaning to the gain of a logarithmic channel; values were divided by it."""
+    scaled = {"P1E": "4,1", "P1G": "2", "P2G": "2"}
+    path = write_by_hand(tmp_path / "a.fcs", struct.pack("<4I", 1 << 14, 2, 1 << 15, 4), **scaled)
+    np.testing.assert_allclose(files.read(path).measures.points, [[10.0, 1.0], [100.0, 2.0]])
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [

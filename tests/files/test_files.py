@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from pyarrow import parquet
 
 from kermes import Measures, files
@@ -411,6 +411,26 @@ def test_images_of_different_depth_or_transparent_are_not_mixed_silently(tmp_pat
     picture(tmp_path / "clear" / "a.png", clear)
     with pytest.warns(KermesWarning, match=r"a\.png has transparent pixels"):
         files.read(tmp_path / "clear")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("a.png", {}), ("a.jpg", {"quality": 100}), ("a.tif", {"compression": "tiff_lzw"})]
+)
+def test_pictures_are_read_upright(tmp_path, name, options):
+    """Cameras store the turn of a picture beside it, and viewers obey: 6 is a quarter to the right."""
+    Image = pytest.importorskip("PIL.Image")
+    values = np.kron(np.array([[60, 90, 180], [30, 120, 240]], dtype=np.uint8), np.ones((8, 8), dtype=np.uint8))
+    turn = Image.Exif()
+    turn[0x0112] = 6
+    (tmp_path / "set").mkdir()
+    Image.fromarray(values).save(tmp_path / "set" / name, exif=turn, **options)
+    read, expected = files.read(tmp_path / "set").measures, Measures.from_images([np.rot90(values, -1)])
+    assert read.support.shape == (24, 16)
+    assert_allclose(read.weights, expected.weights, atol=3)
+    if name == "a.tif":
+        Image.fromarray(values).save(tmp_path / "set" / name, exif=turn)
+        with pytest.raises(InvalidFileError, match=r"turned by a quarter and not compressed, .* save it upright"):
+            files.read(tmp_path / "set")
 
 
 def png16(kind, values):

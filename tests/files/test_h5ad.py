@@ -141,6 +141,21 @@ def test_sparse_rows_are_read_in_pieces(tmp_path, monkeypatch):
     assert_array_equal(data.measures.points, expected(COUNTS)[1])
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_codes_that_would_be_rounded_are_refused(tmp_path, make):
+    path = write_h5ad(tmp_path / "cells.h5ad", make(COUNTS.astype(np.int64) + 2**53 + 1))
+    with pytest.raises(InvalidMeasureError, match=r"the matrix has the whole number 9007.* 53 bits"):
+        files.read(path, by="donor")
+
+    def weigh(file):
+        del file["obs"]["size"]
+        file["obs"].create_dataset("size", data=2**53 + np.arange(60))
+
+    path = write_h5ad(tmp_path / "weighed.h5ad", change=weigh)
+    with pytest.raises(InvalidMeasureError, match="the column 'size' has the whole number 9007199254740993"):
+        files.read(path, by="donor", weights="size")
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

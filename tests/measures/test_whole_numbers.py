@@ -42,6 +42,28 @@ def test_whole_numbers_that_doubles_hold_are_read():
 
 
 @pytest.mark.parametrize(
+    "lists",
+    [
+        pa.array([[2**53 + 1], [2**53]]),
+        pa.array([[[2**53 + 1, 0]], [[2**53, 0]]]),
+        pa.array([[2**53 + 1], [2**53]], pa.list_(pa.uint64(), 1)),
+        pl.Series([[2**53 + 1], [2**53]]),
+        pd.Series([[2**53 + 1], [2**53]]),
+        pd.Series([np.array([2**53 + 1]), np.array([2**53])]),
+    ],
+    ids=["Arrow", "nested", "fixed", "polars", "pandas", "arrays"],
+)
+def test_lists_of_codes_are_refused_too(lists, tmp_path):
+    make = {pl.Series: pl.DataFrame, pd.Series: pd.DataFrame}.get(type(lists), pa.table)
+    with pytest.raises(InvalidMeasureError, match="the column 'x' has the whole number 9007199254740993"):
+        Measures.from_frame(make({"g": ["a", "b"], "x": lists}), by="g", columns="x")
+    if make is pa.table:
+        parquet.write_table(pa.table({"g": ["a", "b"], "x": lists}), tmp_path / "t.parquet")
+        with pytest.raises(InvalidMeasureError, match="the column 'x' has the whole number 9007199254740993"):
+            files.read(tmp_path / "t.parquet", by="g", columns=["x"])
+
+
+@pytest.mark.parametrize(
     "make", [lambda table: table, pl.from_arrow, lambda t: t.to_pandas(types_mapper=pd.ArrowDtype)]
 )
 @pytest.mark.parametrize(("precision", "scale"), [(9, 2), (38, 18)])

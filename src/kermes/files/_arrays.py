@@ -33,8 +33,8 @@ PIXEL = 16
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
 #: Formats of several pictures in one file. Others may hold a preview (JPEG of cameras), which is no picture of its own.
 PAGED = ("PNG", "TIFF")
-#: Number of the tag of a TIFF file in which the bits of each value are.
-BITS_PER_SAMPLE = 258
+#: Numbers of the tags of the bits of each value in a TIFF file, and of how a picture is turned: beyond 4 by a quarter.
+BITS_PER_SAMPLE, ORIENTATION = 258, 274
 
 
 def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Measures]) -> Data:
@@ -153,6 +153,10 @@ def _grey(path: Path) -> AnyArray:
             raise InvalidFileError(
                 f"{str(path)!r} holds several pictures (pages, or an animation); save each as a file of its own."
             )
+        if image.info.get("compression") == "raw" and image.getexif().get(ORIENTATION, 1) > 4:
+            raise InvalidFileError(
+                f"{str(path)!r} is turned by a quarter and not compressed, which Pillow scrambles; save it upright."
+            )
         deep = image.mode.startswith(("I", "F"))
         if not deep and (bits := _bits(image, path)) > 8:
             raise InvalidFileError(
@@ -162,8 +166,9 @@ def _grey(path: Path) -> AnyArray:
         if "A" in image.getbands() and image.getchannel("A").getextrema()[0] < 255:
             message = f"{path.name} has transparent pixels; their colours count as if they were not."
             warnings.warn(f"{message} Flatten it onto a background.", KermesWarning, stacklevel=2)
+        upright = needed("PIL.ImageOps", "image", "Reading images", "pillow").exif_transpose(image)
         # Conversion to "L" would clip 16 bits to 255.
-        return np.asarray(image if deep else image.convert("L"))
+        return np.asarray(upright if deep else upright.convert("L"))
 
 
 def _bits(image: Any, path: Path) -> int:

@@ -122,6 +122,10 @@ def _events(path: Path, compensate: bool) -> AnyArray:
     flow = _open(path)
     with decoding(path, "an FCS file"), np.errstate(all="ignore"):  # what is not finite is refused by name
         events: AnyArray = flow.as_array(preprocess=True)
+        for number, channel in flow.channels.items():
+            logarithmic = channel["pne"][0] > 0
+            if logarithmic and channel["png"] not in (0.0, 1.0):  # a gain is of linear channels alone (FCS 3.1)
+                events[:, number - 1] *= channel["png"]
         if compensate:
             channels, spill = _spillover(flow, path)
             events[:, channels] = np.linalg.solve(spill.T, events[:, channels].T).T  # events @ inverse(spill)

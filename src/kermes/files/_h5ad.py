@@ -16,6 +16,7 @@ import numpy as np
 from .._checks import as_distances, needed, require_order
 from .._foreign import decoding, require_file, require_memory, require_room
 from .._typing import AnyArray, ArrayLike
+from .._values import refuse_rounded
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ..measures import Measures
 from ..measures._anndata import gene_index, pack_cells, pick_matrix
@@ -51,6 +52,7 @@ def read(path: Path, wanted: Wanted, use: str) -> Data:
             values, gaps = columns[wanted.weights]
             if values.dtype.kind not in "biuf":
                 raise InvalidMeasureError(f"the column {wanted.weights!r} of obs must hold numbers to give weights.")
+            refuse_rounded(values[~gaps], f"the column {wanted.weights!r}", InvalidMeasureError)
             mass = np.where(gaps, np.nan, values.astype(np.float64))
         layers, obsm = (dict(file[name]) if name in file else {} for name in ("layers", "obsm"))
         item = pick_matrix(use, {"X": file.get("X")}, layers, obsm)

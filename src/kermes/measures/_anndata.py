@@ -11,6 +11,7 @@ import numpy as np
 from .._checks import guess
 from .._foreign import require_memory
 from .._typing import AnyArray, IndexArray
+from .._values import refuse_rounded
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._build import pack
 from ._frame import Wanted, cells, groups, numbers, require_column, require_numbers
@@ -100,4 +101,5 @@ def _blocks(matrix: Any, index: IndexArray | None, mass: AnyArray | None) -> Ite
         block = np.asarray(block.toarray() if hasattr(block, "toarray") else block)
         if block.dtype.kind not in "biuf":
             raise InvalidMeasureError(f"the matrix must hold real numbers; got {block.dtype}.")
+        refuse_rounded(block, "the matrix", InvalidMeasureError)
         yield block, None if mass is None else mass[start : start + step]

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._checks import needed
 from .._typing import AnyArray
+from .._values import refuse_rounded
 from ..exceptions import InvalidMeasureError
 from ._frame import Source, Wanted
 
@@ -108,4 +109,7 @@ def _flat(column: Any) -> tuple[AnyArray, AnyArray]:
         width, values = (int(inner[0]) if len(inner) else 0,), values.flatten()
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type)):
         raise InvalidMeasureError(f"the column {column.name!r} holds lists of {values.type}; points must be numbers.")
+    if pa.types.is_integer(values.type):
+        whole = values.drop_null().to_numpy(zero_copy_only=False)
+        refuse_rounded(whole, f"the column {column.name!r}", InvalidMeasureError)
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)).reshape(-1, *width), sizes
