@@ -172,10 +172,13 @@ def _gaussians(X: Measures, Y: Measures, a: FloatArray, b: FloatArray, diagonal:
     out = np.empty((len(X), len(Y)))
     for i in range(len(X)):
         gap = (m[i] - n) + (m_tails[i] - n_tails)
-        outer = gap**2 if diagonal else gap[:, :, None] * gap[:, None]
         a_share, b_share = (np.expand_dims(w / (a[i] + b), tuple(range(1, S.ndim))) for w in (a[i], b))
-        V = a_share * S[i] + b_share * T + a_share * b_share * outer
-        out[i] = np.log(V).sum(axis=1) if diagonal else np.linalg.slogdet(V)[1]
+        V = a_share * S[i] + b_share * T
+        if diagonal:
+            out[i] = np.log(V + a_share * b_share * gap**2).sum(axis=1)
+        else:  # |V + t g g'| = |V| (1 + t g' V^-1 g): far means would swamp V
+            shift = a_share[:, 0] * b_share[:, 0] * gap * np.linalg.solve(V, gap[:, :, None])[:, :, 0]
+            out[i] = np.linalg.slogdet(V)[1] + np.log1p(shift.sum(axis=1))
     return 2 * d if diagonal else d + d * (d + 1) // 2, 0.5 * (UNIT * d + out)
 
 
