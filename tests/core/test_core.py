@@ -141,6 +141,7 @@ def test_an_edit_of_any_source_drops_all_compiled_code(compiled, edit):
     folder, files = compiled
     jit.drop_stale_cache(folder)
     assert not any(file.exists() for file in files)
+    (folder.parent / "others").mkdir()  # otherwise its files would be among those of the user
     others = [jit.cache_folder(folder) / "a.cpython-311.pyc", jit.cache_folder(folder.parent / "others") / "b.f-1.nbi"]
     for file in (*files, *others):
         file.parent.mkdir(parents=True, exist_ok=True)
