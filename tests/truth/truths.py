@@ -214,13 +214,17 @@ RIDGE = 0.125
 features = lru_cache(4096)(feature_space.Features)  # of the divergences that have a kernel and its pairs in common
 
 
+def in_features(mu, nu, kernel):
+    """Set the digits that inner products of features need."""
+    degree = {"linear": 1, "polynomial": 2, "cubic": 3}.get(kernel, 0)
+    return working(*mu.weights, *nu.weights, RIDGE, *(abs(x) ** degree for m in (mu, nu) for p in m.points for x in p))
+
+
 def _in_features(name, make, formula, bound, kernel, dim, **options):
     point_kernel, k = KERNELS[kernel]
 
     def answer(mu, nu, pair):
-        degree = {"linear": 1, "polynomial": 2, "cubic": 3}.get(kernel, 0)
-        ranges = [abs(x) ** degree for m in (mu, nu) for point in m.points for x in point]
-        with working(*mu.weights, *nu.weights, RIDGE, *ranges):
+        with in_features(mu, nu, kernel):
             f = features(mu, nu, k, dim)
             value = formula(f)
             ends = (value,) if apart(mu, nu) > 2 * Fraction(TWINS) else (min(0, value), max(0, value))
@@ -269,6 +273,18 @@ def _kl_bound(f, value, kernel):
         return bound + mpf(1e-9) * max(abs(value), 1)
     bound += mpf(1e-12) * max(abs(value), 1)
     return bound if kernel == "linear" else bound + 4e-4 * d + 4e-8
+
+
+def directed_bound(f, value, kernel):
+    """Return what rounding does to 2 KL, tr H'^-1 H - l + log |H'| / |H| + d'H'^-1 d: each H moves by 2 x of itself."""
+    logs = sum(map(abs, feature_space.log_dets(f, mpf(RIDGE))))
+    size = 2 * abs(value) + 6 + logs  # at most the trace and the form
+    if kernel in BOUNDED:
+        return mpf(1e-9) * size
+    moved, least = _rounding(f, kernel)
+    x = moved / mp.sqrt(1 + min(least) ** 2)
+    steep = mpf(0) if kernel == "linear" or f.largest <= 1e4 * RIDGE else mpf(4e-4)
+    return (4 * x + 2 * x**2 + mpf(1e-14) + steep) * size
 
 
 def _log_det_bound(f, value, kernel, steep=2e7):

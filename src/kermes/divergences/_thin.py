@@ -142,6 +142,21 @@ def kl_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
     return np.asarray(0.25 * total)
 
 
+def directed_kl_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> FloatArray:
+    """Return the divergence of measure i of A from each of ``cols`` of B, (m,): tr H'^-1 H - l + log |H'| / |H| and
+    d'H'^-1 d, halved, where tr H'^-1 H - l = sum_k s_k^2 v_k'H'^-1 v_k - sum_l t_l^2 / (1 + t_l^2).
+    """
+    s, V, t, W = A.spreads[i], A.axes[i], B.spreads[cols], B.axes[cols]
+    others = np.hypot(1.0, t)
+    Q = V @ W.transpose(0, 2, 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what is not finite
+        total = ((s[:, None] * Q / others[:, None, :]) ** 2).sum(axis=(1, 2))
+        total += _squares(s[:, None] * _rest(V, Q, W)).sum(axis=1)
+        total += _log_dets(t) - _log_dets(s) - ((t / others) ** 2).sum(axis=1)
+        total += _form(W, others, A.gaps(i, B, cols))
+    return np.asarray(np.maximum(0.5 * total, 0.0))  # nan stays nan
+
+
 def pooled_row(A: Thin, i: int, B: Thin, cols: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return log det H and d'H^-1 d with H = I + (S + S') / 2 for measure i of A and each of ``cols`` of B."""
     half = np.sqrt(0.5)

@@ -100,13 +100,26 @@ def _form(gap, inner, A, ridge):
 
 def kl(f, ridge):
     """Return the symmetrised divergence, squared as ``GaussianKL`` squares it."""
-    total = _form(f.gap, f.gap_f, f.FF, ridge) + _form(f.gap, f.gap_g, f.GG, ridge)
-    for FF, FG, GG in ((f.FF, f.FG, f.GG), (f.GG, transposed(f.FG), f.FF)):
-        # tr (ridge I + F'F)(ridge I + G'G)^-1 - rank
-        B = _ridged(GG, ridge)
-        across = trace(times(FG, solve(B, transposed(FG))[0]))
-        total += (trace(FF) - across) / ridge - trace(solve(B, GG)[0])
-    return total / 4
+    return (_across(f.gap_g, f.FF, f.FG, f.GG, f.gap, ridge)
+            + _across(f.gap_f, f.GG, transposed(f.FG), f.FF, f.gap, ridge)) / 4  # fmt: skip
+
+
+def directed_kl(f, ridge):
+    """Return the divergence of the first Gaussian from the second."""
+    logs = _log_det(f.GG, ridge) - _log_det(f.FF, ridge)
+    return (_across(f.gap_g, f.FF, f.FG, f.GG, f.gap, ridge) + logs) / 2
+
+
+def log_dets(f, ridge):
+    """Return log det(I + A / ridge) of both covariances."""
+    return _log_det(f.FF, ridge), _log_det(f.GG, ridge)
+
+
+def _across(gap_g, FF, FG, GG, gap, ridge):
+    """Return tr (ridge I + F'F)(ridge I + G'G)^-1 - rank, and the form of the gap of the means by the latter."""
+    B = _ridged(GG, ridge)
+    across = trace(times(FG, solve(B, transposed(FG))[0]))
+    return (trace(FF) - across) / ridge - trace(solve(B, GG)[0]) + _form(gap, gap_g, GG, ridge)
 
 
 def _pooled(f, gap_part):
