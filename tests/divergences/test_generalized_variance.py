@@ -9,7 +9,7 @@ from tests.routes import squares_along
 from kermes import Engine, Measures, divergences, ground, pairwise
 from kermes.divergences._features import KernelSource, feature_map, kernel_table
 from kermes.divergences._generalized_variance import AtomsRoute, MomentsRoute, SupportRoute
-from kermes.exceptions import InvalidParameterError
+from kermes.exceptions import InvalidParameterError, NumericalError
 
 ENGINE = Engine("serial", memo=False)
 GAUSSIAN = ground.Gaussian(sigma=0.5)
@@ -155,3 +155,9 @@ def test_eta_must_be_positive(eta):
 def test_ground_must_be_a_point_kernel():
     with pytest.raises(InvalidParameterError, match="`ground` must be a point kernel"):
         divergences.GeneralizedVariance(0.1, "gaussian")
+
+
+def test_concentrations_that_rounding_decides_are_refused():
+    X = Measures.from_samples([[[0.0, 1.0], [2.0, 2.0]], [[1e100, 0.0], [0.0, 1.0]]])
+    with pytest.raises(NumericalError, match="no finite value of h for measure 1"):
+        divergences.GeneralizedVariance(0.3).concentration(X)

@@ -1,6 +1,7 @@
 import gzip
 import struct
 import zlib
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -431,6 +432,57 @@ def test_pictures_are_read_upright(tmp_path, name, options):
         Image.fromarray(values).save(tmp_path / "set" / name, exif=turn)
         with pytest.raises(InvalidFileError, match=r"turned by a quarter and not compressed, .* save it upright"):
             files.read(tmp_path / "set")
+
+
+def tiff(values, **tags):
+    """Return a TIFF file, not compressed, of grey values and other numbers of tags."""
+    height, width = values.shape
+    known = {256: width, 257: height, 258: 8 * values.itemsize, 259: 1, 262: 1, 273: 8, 277: 1, 278: height}
+    known |= {279: values.nbytes} | {int(name[1:]): value for name, value in tags.items()}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sorted(known.items()))
+    start = struct.pack("<2sHI", b"II", 42, 8 + values.nbytes)
+    return start + values.tobytes() + struct.pack("<H", len(known)) + entries + bytes(4)
+
+
+SMALL = np.arange(1, 7, dtype=np.uint8).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tif", tiff(SMALL.astype(np.uint16), t262=0), r"stores white as 0 \(and has 16 bits\)"),
+        ("a.tif", tiff(SMALL, t339=2), "has signed values of 8 bits"),
+        ("a.pgm", b"P5 3 2 100\n" + SMALL.tobytes(), "has a largest value of 100, from which Pillow rounds"),
+        ("a.pgm", b"P5 3 2 4095\n" + SMALL.astype(">u2").tobytes(), "has a largest value of 4095"),
+    ],
+)
+def test_pictures_whose_numbers_would_be_changed_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidFileError, match=message):
+        files.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "weights"),
+    [
+        ("a.tif", tiff(SMALL), SMALL),
+        ("a.tif", tiff(SMALL, t262=0), 255 - SMALL),
+        ("a.tif", tiff(SMALL.astype(np.uint16) * 300), SMALL * 300.0),
+        ("a.pgm", b"P5 3 2 15\n" + SMALL.tobytes(), SMALL * 17),
+        ("a.pgm", b"P5 3 2 65535\n" + SMALL.astype(">u2").tobytes(), SMALL),
+    ],
+)
+def test_grey_values_are_those_of_the_file(tmp_path, name, content, weights):
+    (tmp_path / name).write_bytes(content)
+    assert_array_equal(files.read(tmp_path).measures.weights, weights.ravel())
+
+
+@pytest.mark.parametrize(("transparent", "warned"), [(1, True), (77, False)])
+def test_a_transparent_colour_is_warned_of_where_it_is_used(tmp_path, transparent, warned):
+    Image = pytest.importorskip("PIL.Image")
+    Image.fromarray(SMALL).save(tmp_path / "a.png", transparency=transparent)
+    with pytest.warns(KermesWarning, match=r"a\.png has transparent pixels") if warned else nullcontext():
+        assert_array_equal(files.read(tmp_path).measures.weights, SMALL.ravel())
 
 
 def png16(kind, values):

@@ -1,5 +1,7 @@
 """What a measure is, and what each constructor says about input that is not one."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -204,6 +206,55 @@ def test_names_of_measures_keep_their_type():
 def test_a_name_is_one_value(make, values):
     with pytest.raises(InvalidMeasureError, match=r"the column 'g' holds .*; what names .* must be one value"):
         Measures.from_frame(make({"g": values, "x": [1.0, 2.0]}), by="g", columns="x")
+
+
+def library(table, name):
+    """Return a table of Arrow as one of another library."""
+    if name == "arrow":
+        return table
+    return pl.from_arrow(table) if name == "polars" else table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@pytest.mark.parametrize("name", ["arrow", "polars", "pandas"])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pa.array([b"a", b"b", b"a"]), r"the column 'g' holds Binary; what names .* must be one value"),
+        (pa.array([1, 2, 3], pa.time64("ns")), r"the column 'g' holds Time; what names .* must be one value"),
+        (pa.array(["a", "a\0", "b"]), r"the column 'g' has the string 'a\\x00', which ends in a zero"),
+    ],
+    ids=["bytes", "times", "zeros"],
+)
+def test_names_that_would_become_others_are_refused(name, values, message):
+    """Times within a microsecond were merged by polars and pandas, strings that end in a zero by NumPy."""
+    with pytest.raises(InvalidMeasureError, match=message):
+        Measures.from_frame(library(pa.table({"g": values, "x": [1.0, 2.0, 3.0]}), name), by="g", columns="x")
+
+
+@pytest.mark.parametrize("name", ["arrow", "pandas"])
+def test_names_that_are_numbers_stored_once(name):
+    table = pa.table({"g": pa.array([3, 1, 3]).dictionary_encode(), "x": [1.0, 2.0, 3.0]})
+    X = Measures.from_frame(library(table, name), by="g", columns="x")
+    assert X.keys.tolist() == [3, 1]
+    assert X[0].points.ravel().tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["arrow", "polars", "pandas"])
+def test_whole_numbers_of_64_bits_without_a_sign(name):
+    table = pa.table({"g": ["a", "b"], "x": pa.array([2**63, None], pa.uint64())})
+    with pytest.raises(InvalidMeasureError, match=r"measure 1 \(b\) has a point with NaN"):
+        Measures.from_frame(library(table, name), by="g", columns="x")
+    whole = Measures.from_frame(library(table.slice(0, 1), name), by="g", columns="x")
+    assert whole.points.ravel().tolist() == [2.0**63]
+
+
+def test_decimals_that_end_before_the_point_are_read_or_refused():
+    """Newer versions of narwhals do not know such types."""
+    table = pa.table({"g": ["a"], "x": pa.array([Decimal(100)], pa.decimal128(5, -2))})
+    try:
+        assert Measures.from_frame(table, by="g", columns="x").points.tolist() == [[100.0]]
+    except InvalidMeasureError as error:
+        assert "has a column of a type that is not read" in str(error)
 
 
 def test_as_measures_reads_what_is_unambiguous():

@@ -276,7 +276,7 @@ def _kl_bound(f, value, kernel):
 
 
 def directed_bound(f, value, kernel):
-    """Return what rounding does to 2 KL, tr H'^-1 H - l + log |H'| / |H| + d'H'^-1 d: each H moves by 2 x of itself."""
+    """Return what rounding does to 2 KL, tr H'^-1 H - l + log |H'| / |H| + d'H'^-1 d: each H moves by 2 x of it."""
     logs = sum(map(abs, feature_space.log_dets(f, mpf(RIDGE))))
     size = 2 * abs(value) + 6 + logs  # at most the trace and the form
     if kernel in BOUNDED:

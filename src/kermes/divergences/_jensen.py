@@ -10,7 +10,7 @@ import numpy as np
 
 from .._frozen import Frozen
 from .._typing import FloatArray, IndexArray
-from ..exceptions import InvalidParameterError
+from ..exceptions import InvalidParameterError, NumericalError
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, Tile, empty_tile, pair_sums
 
@@ -69,10 +69,17 @@ class Jensen(JensenRoute, Divergence):
         return self
 
     def concentration(self, X: Measures) -> FloatArray:
-        """Return h of each measure of X, (n,), masses normalised to 1."""
+        """Return h of each measure of X, (n,), masses normalised to 1; one without a finite value is refused."""
         self.check(X)
         route = self.route(X, X)
-        return np.asarray(route.values(route.prepare(X)))
+        values = np.asarray(route.values(route.prepare(X)))
+        if not np.isfinite(values).all():
+            row = X.rows[~np.isfinite(values)][0]
+            raise NumericalError(
+                f"{self!r} found no finite value of h for measure {row} (row of the collection it was sliced from). "
+                "Check the scale of its points and weights."
+            )
+        return values
 
     def semigroup_definite(self, t: float, dim: int) -> bool | None:
         """Return whether exp(-t J) is proved positive definite for measures on R^dim; None if unknown."""

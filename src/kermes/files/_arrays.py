@@ -35,6 +35,8 @@ FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "PPM")
 PAGED = ("PNG", "TIFF")
 #: Numbers of the tags of the bits of each value in a TIFF file, and of how a picture is turned: beyond 4 by a quarter.
 BITS_PER_SAMPLE, ORIENTATION = 258, 274
+#: Of how numbers of a TIFF file are meant, and the values that say white is 0, and numbers have signs.
+PHOTOMETRIC, SAMPLE_FORMAT, WHITE_IS_ZERO, SIGNED = 262, 339, 0, 2
 
 
 def read_npz(path: Path, label: str | None, as_measures: Callable[[AnyArray], Measures]) -> Data:
@@ -163,12 +165,33 @@ def _grey(path: Path) -> AnyArray:
                 f"{str(path)!r} has values of {bits} bits in colour or with transparency, of which 8 would be left; "
                 "save it as grey without transparency, which keeps 16 bits, or with 8 bits."
             )
-        if "A" in image.getbands() and image.getchannel("A").getextrema()[0] < 255:
+        _require_grey_as_stored(image, path)
+        layered = "A" in image.getbands() or "transparency" in image.info  # a layer, or one colour
+        if layered and (deep or image.convert("RGBA").getchannel("A").getextrema()[0] < 255):
             message = f"{path.name} has transparent pixels; their colours count as if they were not."
             warnings.warn(f"{message} Flatten it onto a background.", KermesWarning, stacklevel=2)
         upright = needed("PIL.ImageOps", "image", "Reading images", "pillow").exif_transpose(image)
         # Conversion to "L" would clip 16 bits to 255.
         return np.asarray(upright if deep else upright.convert("L"))
+
+
+def _require_grey_as_stored(image: Any, path: Path) -> None:
+    """Refuse pictures whose numbers Pillow changes: signed ones of 8 bits, white as 0 of 16, and odd largest values."""
+    if image.format == "TIFF":
+        tags = image.tag_v2
+        bits = max(tags.get(BITS_PER_SAMPLE, (1,)))
+        if bits == 8 and SIGNED in tags.get(SAMPLE_FORMAT, ()):
+            raise InvalidFileError(f"{str(path)!r} has signed values of 8 bits; save it with values of 0 to 255.")
+        if bits > 8 and tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
+            raise InvalidFileError(f"{str(path)!r} stores white as 0 (and has {bits} bits); save it with black as 0.")
+    if image.format == "PPM":
+        *_, settings = image.tile[0]  # how it is decoded: the raw mode, and the largest value unless it is usual
+        largest = settings[-1] if isinstance(settings, tuple) else 1
+        if isinstance(largest, int) and (255 if largest < 256 else 65535) % largest:
+            raise InvalidFileError(
+                f"{str(path)!r} has a largest value of {largest}, from which Pillow rounds to 255 or 65535; save it "
+                "with one of these, or as PNG."
+            )
 
 
 def _bits(image: Any, path: Path) -> int:

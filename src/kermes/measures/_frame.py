@@ -22,6 +22,8 @@ from ._packed import Packed, objects
 
 #: Rows of a table in memory that are looked at at a time.
 PIECE = 1 << 18
+#: Types of objects that name no measure.
+UNNAMED = (dict, list, set, np.ndarray, bytes)
 #: Significant digits of decimals up to which doubles tell them apart.
 DIGITS = 15
 #: Strings in lower case that stand for no value.
@@ -109,6 +111,10 @@ def as_source(frame: Any) -> InMemory:
         return InMemory(nw.from_native(frame, eager_only=True))
     except nw.exceptions.DuplicateError:
         raise InvalidMeasureError("`frame` has two columns of the same name; rename one of them.") from None
+    except ValueError as error:  # of decimals that end in zeros before the point
+        raise InvalidMeasureError(
+            f"`frame` has a column of a type that is not read ({error}); make numbers of it."
+        ) from None
     except TypeError:  # no table that narwhals knows
         pass
     lazy = hasattr(frame, "collect")
@@ -301,16 +307,21 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
 
     Strings of Arrow may stay ``coded``.
     """
-    mixed = column.dtype == nw.Object and any(isinstance(v, (dict, list, set, np.ndarray)) for v in column.to_list())
-    if mixed or column.dtype in (nw.Struct, nw.List, nw.Array):
+    mixed = column.dtype == nw.Object and any(isinstance(value, UNNAMED) for value in column.to_list())
+    if mixed or column.dtype in (nw.Struct, nw.List, nw.Array, nw.Binary, nw.Time):
         raise InvalidMeasureError(
-            f"the column {column.name!r} holds {'lists or tables' if mixed else column.dtype}; what names or describes "
-            "measures must be one value in each row. Take a part of it, or make strings of it."
+            f"the column {column.name!r} holds {'lists, tables or bytes' if mixed else column.dtype}; what names or "
+            "describes measures must be one value in each row: a number, a string or a date. Take a part of it, or "
+            "make strings of it."
         )
     if column.implementation.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
         encoded = column.to_native().combine_chunks()
         encoded = encoded if hasattr(encoded, "dictionary") else encoded.dictionary_encode()
+        if "string" not in str(encoded.dictionary.type):  # numbers that are stored once
+            plain = nw.new_series(column.name, encoded.dictionary_decode(), backend="pyarrow")
+            return cells(plain, coded)
         names = [name or "" for name in encoded.dictionary.to_pylist()]  # each different string is looked at once
+        _refuse_zero_bytes(names, column.name)
         places = encoded.indices.fill_null(len(names)).to_numpy()
         empty = np.array([*(not name.strip() for name in names), True])[places]
         known = coded and not empty.any()
@@ -322,8 +333,27 @@ def cells(column: Any, coded: bool = False) -> tuple[Any, AnyArray]:
     if getattr(column.dtype, "time_zone", None):  # NumPy's dates know no time zone, and would be those of UTC
         values = np.array([str(value) for value in column.to_list()], dtype=object)
     else:
-        values = np.asarray(column.to_numpy())
+        values = _values_of(column)
     return values, empty_cells(values, np.array(column.is_null().to_numpy(), dtype=bool))
+
+
+def _values_of(column: Any) -> AnyArray:
+    """Return a column as an array; say which type has none."""
+    try:
+        if column.dtype == nw.String:
+            names = column.drop_nulls()
+            _refuse_zero_bytes(names.filter(names.str.ends_with("\0")).to_list(), column.name)
+        return np.asarray(column.to_numpy())
+    except NotImplementedError:  # of Arrow, in pandas
+        raise InvalidMeasureError(
+            f"the column {column.name!r} has a type that NumPy does not know; make strings or numbers of it."
+        ) from None
+
+
+def _refuse_zero_bytes(names: Sequence[str], column: str) -> None:
+    """Refuse names that end in a zero: NumPy drops it, and two names would become one."""
+    if wrong := next((name for name in names if name.endswith("\0")), None):
+        raise InvalidMeasureError(f"the column {column!r} has the string {wrong!r}, which ends in a zero; strip it.")
 
 
 def _of_few_digits(column: Any) -> bool:
@@ -345,7 +375,9 @@ def listed(schema: Mapping[str, Any]) -> str:
 def numbers(column: Any) -> FloatArray:
     """Return a column of numbers; whole ones that would be rounded are refused."""
     if column.dtype.is_integer():
-        refuse_rounded(np.asarray(column.drop_nulls().to_numpy()), f"the column {column.name!r}", InvalidMeasureError)
+        whole = np.asarray(column.fill_null(0).to_numpy())
+        refuse_rounded(whole, f"the column {column.name!r}", InvalidMeasureError)
+        return np.where(column.is_null().to_numpy(), np.nan, whole.astype(np.float64))
     if column.dtype.is_decimal():  # casts are a unit in the last place off, but for those of Python
         return np.array([np.nan if value is None else float(value) for value in column.to_list()])
     if column.implementation.is_pyarrow() and column.dtype.is_numeric():  # whose casts refuse to round
