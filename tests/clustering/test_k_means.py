@@ -11,7 +11,12 @@ import kermes
 from kermes import Measures, datasets, ground, pairwise
 from kermes.clustering import KMeans
 from kermes.divergences import MMD, Euclidean, GaussianWasserstein, Sinkhorn, SlicedWasserstein, Wasserstein
-from kermes.exceptions import ConvergenceWarning, DegenerateDataWarning, InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import (
+    ConvergenceWarning,
+    DegenerateDataWarning,
+    InvalidParameterError,
+    UnsuitableDataError,
+)
 from kermes.inference import barycenter
 
 
@@ -112,3 +117,10 @@ def test_bad_parameters():
         model.predict(groups(3, dim=2))
     with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
         KMeans(Wasserstein(), 4, random_state=0, max_iter=1).fit(groups(40, seed=5).map_points(lambda x: x / 30))
+
+
+def test_sums_of_squares_that_overflow_are_refused():
+    """Each square is a number, and their sum is none."""
+    X = Measures.from_samples([np.array([0.0, k]) * 1e153 for k in range(1, 9)] * 10)
+    with pytest.raises(UnsuitableDataError, match="powers that are too large or too small for a number"):
+        KMeans(Wasserstein(p=2), 2, random_state=0).fit(X)

@@ -1,5 +1,8 @@
 """Principal axes and covariance spectra: against explicit covariances, and their laws."""
 
+import operator
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import gaussians
 
 from kermes import Measures, divergences, ground
-from kermes.exceptions import InvalidParameterError
+from kermes.exceptions import InvalidParameterError, UnsuitableDataError
 from kermes.inspection import covariance_spectrum, weighted_pca
 from kermes.measures import mean_measure
 
@@ -128,3 +131,33 @@ def test_what_is_refused():
         covariance_spectrum(X[0], "gaussian")
     with pytest.raises(InvalidParameterError, match="`n_components` must be"):
         covariance_spectrum(X[0], ground.Linear(), 0)
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e7, 1e8])
+def test_polynomials_keep_their_variance_far_from_the_origin(offset):
+    """In fractions; from kernel values it was 25 % off at 1e8."""
+    points = [[Fraction(int(offset) + x) for x in row] for row in ([0, 0], [4, 0], [2, 1])]
+    a = [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    K = [[(sum(map(operator.mul, x, y)) + 1) ** 2 for y in points] for x in points]
+    expected = sum(w * K[i][i] for i, w in enumerate(a))
+    expected -= sum(a[i] * a[j] * K[i][j] for i in range(3) for j in range(3))
+    X = Measures.from_samples([np.array(points, dtype=float)], [list(map(float, a))])
+    assert covariance_spectrum(X[0], ground.Polynomial(2)).total == pytest.approx(float(expected), rel=1e-7)
+
+
+def test_linear_eigenfunctions_far_from_the_origin():
+    points = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0]])
+    far = points + 2.0**30
+    spectrum = covariance_spectrum(Measures.from_samples([far], [[1, 1, 2]])[0], ground.Linear())
+    near = covariance_spectrum(Measures.from_samples([points], [[1, 1, 2]])[0], ground.Linear()).evaluate(points)
+    assert_allclose(np.diff(spectrum.evaluate(far)), np.diff(near), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-170])
+def test_scales_whose_squares_are_no_numbers_are_refused(measure, scale):
+    odd = Measures.from_samples([measure.points * scale], [measure.weights])[0]
+    with pytest.raises(UnsuitableDataError, match="whose square is no normal number"):
+        weighted_pca(odd)
+    for kernel in (ground.Linear(), ground.Polynomial(2))[: 2 if scale > 1 else 1]:
+        with pytest.raises(UnsuitableDataError, match="too large or too small for a number"):
+            covariance_spectrum(odd, kernel)

@@ -90,3 +90,12 @@ def test_errors_name_the_rule():
         InvalidParameterError, match=r"`how` must be one of 'random', 'spread'; got 'spred'\..*Did you mean"
     ):
         X.subsample(3, how="spred")
+
+
+@pytest.mark.parametrize("scale", [2.0**520, 2.0**1000, 2.0**-600])
+def test_spread_atoms_at_any_scale(scale):
+    """Squares overflow and vanish there; cells are those of the same points in another unit."""
+    points = np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 3.0]
+    near, far = (Measures.from_samples([points * unit]).subsample(7, how="spread") for unit in (1.0, scale))
+    assert_array_equal(far.points, near.points * scale)
+    assert_array_equal(far.weights, near.weights)

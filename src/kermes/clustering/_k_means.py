@@ -17,7 +17,7 @@ from .._estimator import MeasureEstimator
 from .._typing import FloatArray, IndexArray
 from ..divergences import SlicedWasserstein, Wasserstein
 from ..engine._pairwise import true_distances
-from ..exceptions import ConvergenceWarning, DegenerateDataWarning
+from ..exceptions import ConvergenceWarning, DegenerateDataWarning, UnsuitableDataError
 from ..inference import barycenter
 from ..inference._barycenter import objective_power
 from ..measures import Measures
@@ -153,7 +153,7 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
         centers, started = X[self._start(X, rng, power)], False
         best = None
         for done in range(max_iter + 1):
-            costs = self._distances(X, centers) ** power
+            costs = self._costs(X, centers, power)
             labels = costs.argmin(axis=1)
             inertia = float(costs[np.arange(len(X)), labels].sum())
             same = best is not None and np.array_equal(labels, best.labels)
@@ -187,7 +187,7 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
         """Draw members by greedy k-means++."""
         trials = 2 + int(math.log(self.n_clusters))
         chosen = [int(rng.randint(len(X)))]
-        nearest = self._distances(X, X[chosen])[:, 0] ** power
+        nearest = self._costs(X, X[chosen], power)[:, 0]
         while len(chosen) < self.n_clusters:
             total = nearest.sum()
             if total > 0:
@@ -195,11 +195,23 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
             else:  # all others equal one that was drawn
                 free = np.setdiff1d(np.arange(len(X)), chosen)
                 drawn = rng.choice(free, 1)
-            costs = np.minimum(nearest[:, None], self._distances(X, X[drawn]) ** power)
+            costs = np.minimum(nearest[:, None], self._costs(X, X[drawn], power))
             winner = int(costs.sum(axis=0).argmin())
             chosen.append(int(drawn[winner]))
             nearest = costs[:, winner]
         return np.array(chosen)
+
+    def _costs(self, X: Measures, centers: Measures, power: float) -> FloatArray:
+        """Return powers of the distances, which are added up; refuse those that are no numbers."""
+        D = self._distances(X, centers)
+        with np.errstate(over="ignore", under="ignore"):
+            costs = D**power
+        if not np.isfinite(costs.sum()) or ((costs == 0) & (D > 0)).any():
+            raise UnsuitableDataError(
+                f"the distances of measures to centres, up to {D.max():.3g}, have powers that are too large or too "
+                "small for a number; divide the points by a common unit."
+            )
+        return np.asarray(costs)
 
     def _distances(self, X: Measures, centers: Measures) -> FloatArray:
         return true_distances(X, centers, divergence=self.divergence_, engine=self.engine)

@@ -10,14 +10,18 @@ import numpy as np
 from .._checks import integer
 from .._linalg import leading_eigh
 from .._typing import ArrayLike, FloatArray, IndexArray
+from .._values import refuse_scale
 from ..divergences import Sinkhorn, Wasserstein
-from ..exceptions import InvalidParameterError
+from ..divergences._features import Centred, exact_features
+from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
 
 #: Eigenvalues of a covariance operator, in units of the mean of k(x, x), of which rounding leaves three digits.
 DETERMINED = 1e-12
+#: Monomials up to which the features of a polynomial are taken; its kernel values lose digits far from the origin.
+MOST_MONOMIALS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ def weighted_pca(measure: Measure) -> WeightedPCA:
     a = measure.weights / measure.mass
     mean = a @ measure.points
     centred = measure.points - mean
+    refuse_scale(centred.reshape(-1, 1), "points", UnsuitableDataError)
     variances, axes = leading_eigh((centred.T * a) @ centred)
     return WeightedPCA(mean, np.maximum(variances, 0.0), axes.T)
 
@@ -99,7 +104,9 @@ class CovarianceSpectrum:
 
     def evaluate(self, points: ArrayLike) -> FloatArray:
         """Return the eigenfunctions at points (m, d), as (r, m); their norm in the feature space is 1, within 1e-3."""
-        return np.asarray(self.alpha @ self.ground(self.points, points))
+        # The coefficients add up to 0: linear features may be those of centred atoms, which keep their digits.
+        atoms = self.points - self.points.mean(axis=0) if isinstance(self.ground, Linear) else self.points
+        return np.asarray(self.alpha @ self.ground(atoms, points))
 
     def __repr__(self) -> str:
         share = self.eigenvalues.sum() / self.total if self.total > 0 else 1.0
@@ -128,6 +135,8 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     Notes
     -----
     Signs are such that the atom that weighs most in an eigenfunction weighs positively.
+    Features of the linear ground, and of polynomials of up to 1,024 monomials, are centred before they are multiplied:
+    eigenvalues keep their digits far from the origin, up to 1e-15 of the largest feature.
     *Cost*: :math:`O(n^3)` for n atoms.
 
     Examples
@@ -146,21 +155,38 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     ground = as_point_kernel(ground)
     a = measure.weights / measure.mass
     root = np.sqrt(a)
-    points = measure.points
-    if isinstance(ground, Linear):  # no cancellation, however far from the origin
-        points = points - a @ points
-    K = ground(points)
-    mean = K @ a
-    centred = np.asarray(K - mean[:, None] - mean[None] + a @ mean)  # inner products of features minus their mean
-    values, vectors = leading_eigh(root[:, None] * centred * root)
+    inner, diagonal = _centred_inner_products(measure.points, a, ground)
+    values, vectors = leading_eigh(inner)
     # Rounding by e of kernel values adds a matrix of norm (sum_ij a_i a_j (e k_ij)^2)^1/2 <= e sum_i a_i k_ii.
-    kept = int(np.count_nonzero(values > DETERMINED * (a @ K.diagonal())))
+    kept = int(np.count_nonzero(values > DETERMINED * (a @ diagonal)))
     if n_components is not None:
         kept = min(kept, integer(n_components, "n_components", low=1))
     # v = sum_i b_i (phi(x_i) - m) with b = sqrt(a) u / sqrt(lambda), and m = sum_i a_i phi(x_i).
     b = root * vectors[:, :kept].T / np.sqrt(values[:kept, None])
     alpha = b - a * b.sum(axis=1, keepdims=True)
     return CovarianceSpectrum(values[:kept], alpha, measure.points, ground, float(np.maximum(values, 0.0).sum()))
+
+
+def _centred_inner_products(points: FloatArray, a: FloatArray, ground: PointKernel) -> tuple[FloatArray, FloatArray]:
+    """Return those of the features less their mean, times the roots of the weights; and k(x, x), of centred points if
+    the ground is linear.
+    """
+    exact = exact_features(ground, points.shape[1], MOST_MONOMIALS)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked next
+        if exact is not None:  # no cancellation, however far from the origin
+            rows = Centred.of(exact(points), a, np.array([0, len(a)]), exact.rounding).packed
+            inner = rows @ rows.T
+            lost = bool(rows.any()) and not inner.any()
+            diagonal = inner.diagonal() / a if isinstance(ground, Linear) else ground.diagonal(points)
+        else:
+            K, lost = ground(points), False
+            mean, root = K @ a, np.sqrt(a)
+            inner, diagonal = root[:, None] * (K - mean[:, None] - mean[None] + a @ mean) * root, K.diagonal()
+    if lost or not np.isfinite(inner).all():
+        raise UnsuitableDataError(
+            "the squares of the features are too large or too small for a number; divide the points by a common unit."
+        )
+    return inner, diagonal
 
 
 class Moves(NamedTuple):

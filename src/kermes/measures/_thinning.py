@@ -65,7 +65,8 @@ def _one_of_each_cell(
 def _halves(cell: AnyArray, count: int, points: FloatArray, weights: FloatArray) -> list[tuple[Any, int]]:
     """Cut a cell of ``count`` atoms to draw across its widest side, in proportion to what each half will give."""
     inside = points[cell]
-    side = int((inside / 2).var(axis=0).argmax()) if inside.shape[1] > 1 else 0
+    _, exponent = np.frexp(np.ptp(inside / 2, axis=0).max())  # squares neither overflow nor vanish
+    side = int(np.ldexp(inside / 2, -exponent).var(axis=0).argmax()) if inside.shape[1] > 1 else 0
     cell = cell[inside[:, side].argsort(kind="stable")]
     reached, left = weights[cell].cumsum(), count // 2
     cut = int(np.searchsorted(reached, reached[-1] * (left / count), "right"))
