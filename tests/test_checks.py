@@ -36,6 +36,7 @@ from kermes.comparison import Candidate, CandidateModel
 from kermes.estimators import ConformalClassifier, ConformalRegressor, MapPoints
 from kermes.exceptions import InvalidParameterError
 from kermes.features import Codebook, SlicedFeatures
+from kermes.ground import Polynomial
 from kermes.measures import chunks
 
 RNG = np.random.default_rng(0)
@@ -212,3 +213,10 @@ def test_distances_that_differ_by_rounding_from_their_transpose():
     D[0, 2] *= 1 + 1e-12
     with pytest.raises(InvalidParameterError, match=r"symmetric; entry \(0, 2\)"):
         as_distances(D, "D")
+
+
+def test_whole_numbers_that_are_no_machine_numbers():
+    for make in (lambda n: divergences.GeneralizedVariance(n), lambda n: divergences.MMD(Polynomial(2, n))):
+        with pytest.raises(InvalidParameterError, match=r"whole number of over 63 bits, 10{30}; write it"):
+            make(10**30)
+        make(1e30)

@@ -33,6 +33,8 @@ def real(
     remedy: str = "",
 ) -> float:
     """Return ``value`` as a finite float in ``[low, high]`` (``(low, high]`` when ``open_low``)."""
+    if isinstance(value, int) and abs(value) >= 2**63:  # which NumPy would take for an object
+        raise InvalidParameterError(f"`{name}` is a whole number of over 63 bits, {value}; write it with a point.")
     valid = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if not valid or value > high or (value <= low if open_low else value < low):
         raise InvalidParameterError(

@@ -140,6 +140,7 @@ def test_tied_plans_are_refused():
     [
         (1.0, "`rho` must be a vector.*For a single length scale use Exponential"),
         ([1.0, 0.0, 1.0, 1.0], "`rho` must be a vector of finite numbers greater than 0"),
+        ([1.0, 1e-155, 1.0, 1.0], r"greater than 0 \(1e-150 to 1e150\)"),
         ([1.0, 1.0, 1.0], "`rho` has 3 entries, but the measures share a support of 4 points"),
     ],
 )

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from tests.oracles import exponential_families as oracle
 
 from kermes import Measures, divergences, kernels
-from kermes.exceptions import InvalidParameterError, UnsuitableDataError
+from kermes.exceptions import InvalidParameterError, NumericalError, UnsuitableDataError
 from kermes.kernels import MassLaplace
 
 rng = np.random.default_rng(0)
@@ -78,3 +78,20 @@ def test_what_is_refused():
         MassLaplace("multinomial")(CLOUDS)
     with pytest.raises(UnsuitableDataError, match="same support"):
         MassLaplace("multinomial")(BINS, Measures.from_histograms(np.eye(6), np.arange(6.0) + 0.5))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gaussian-diagonal", "multinomial"])
+@pytest.mark.parametrize(("mass", "same"), [(1e-100, 1e-170), (1e-100, 1e-300), (1e100, 1e160), (1e100, 1e290)])
+def test_masses_whose_products_are_no_numbers(family, mass, same):
+    """Their roots are multiplied: the diagonal was 0 below 1e-162 and infinite above 1e154."""
+    H = np.array([[1.0, 1.0, 1.0], [0.5, 0.5, 1.0]])
+    K, other = (MassLaplace(family)(Measures.from_histograms(H * m, [0.0, 1.0, 5.0])) for m in (mass, same))
+    assert_allclose(other, K, rtol=1e-12)
+    assert_allclose(np.diagonal(other), 1.0)
+
+
+@pytest.mark.parametrize(("mass", "beta"), [(8e307, 1.0), (1.0, 1e308), (1e200, 1e200)])
+def test_masses_that_are_too_large_are_refused(mass, beta):
+    X = Measures.from_samples([[0.0, 1.0], [2.0, 5.0]], [[mass, mass], [mass, mass]])
+    with pytest.raises(NumericalError, match=r"too much for a number\. Choose a smaller beta"):
+        MassLaplace("gaussian", beta)(X)

@@ -206,7 +206,8 @@ class KMeans(CentresMixin, ClusterMixin, MeasureEstimator):
         D = self._distances(X, centers)
         with np.errstate(over="ignore", under="ignore"):
             costs = D**power
-        if not np.isfinite(costs.sum()) or ((costs == 0) & (D > 0)).any():
+            total = costs.sum()
+        if not np.isfinite(total) or ((costs == 0) & (D > 0)).any():
             raise UnsuitableDataError(
                 f"the distances of measures to centres, up to {D.max():.3g}, have powers that are too large or too "
                 "small for a number; divide the points by a common unit."

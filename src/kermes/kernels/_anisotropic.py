@@ -23,6 +23,10 @@ from ._base import MeasureKernel
 SAME = 1e-9
 
 
+#: Length scales whose squares, and one over these, are normal numbers.
+SHORTEST = 1e-150
+
+
 @dataclass(eq=False, repr=False)
 class AnisotropicWasserstein(MeasureKernel):
     r"""Wasserstein squared-exponential kernel with a length scale for each point of the support, symmetrised.
@@ -159,10 +163,11 @@ class AnisotropicWasserstein(MeasureKernel):
 
     def _rho(self) -> FloatArray:
         rho = as_floats(self.rho, "rho")
-        if rho.ndim != 1 or not len(rho) or not np.isfinite(rho).all() or not (rho > 0).all():
+        if rho.ndim != 1 or not len(rho) or not ((rho >= SHORTEST) & (rho <= 1 / SHORTEST)).all():
             raise InvalidParameterError(
-                f"`rho` must be a vector of finite numbers greater than 0, one for each point of the support; got "
-                f"{self.rho!r}. For a single length scale use Exponential(Wasserstein(p=2, cost='binary'))."
+                "`rho` must be a vector of finite numbers greater than 0 (1e-150 to 1e150), one for each point of the "
+                f"support; got {self.rho!r}. For a single length scale use "
+                "Exponential(Wasserstein(p=2, cost='binary'))."
             )
         return rho
 

@@ -19,6 +19,8 @@ from ..exceptions import InvalidParameterError, NumericalError, UnsuitableDataEr
 from ..measures import Measures, as_measures
 from ._base import CompoundKernel, MeasureKernel, number, takes_measures
 
+#: Masses, times beta, up to which their sums and products with entropies are numbers.
+LARGEST = 1e300
 FAMILIES = ("gaussian", "gaussian-diagonal", "multinomial")
 
 
@@ -147,7 +149,13 @@ class MassLaplace(MeasureKernel):
     def _gram(self, X: Measures, Y: Measures | None, gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         family, beta = choice(self.family, "family", FAMILIES), positive(self.beta, "beta")
         Z = X if Y is None else Y
-        a, b = beta * X.masses, beta * Z.masses
+        with np.errstate(over="ignore"):  # checked next
+            a, b = beta * X.masses, beta * Z.masses
+        if not max(a.max(), b.max()) <= LARGEST:
+            raise NumericalError(
+                f"MassLaplace multiplies masses of up to {max(X.masses.max(), Z.masses.max()):.3g} by beta={beta:g}, "
+                "which is too much for a number. Choose a smaller beta."
+            )
         h = ExponentialFamily(family, 0.5)
         left, right = (DEFAULT.concentrations(h, side) for side in (X, Z))  # refuses what has none
         if family == "multinomial":
@@ -156,8 +164,8 @@ class MassLaplace(MeasureKernel):
             n_parameters, entropies = _gaussians(X, Z, a, b, diagonal=family == "gaussian-diagonal")
         total = a[:, None] + b[None]
         J = np.maximum(total * entropies - ((a * left)[:, None] + (b * right)[None]), 0.0)  # rounding
-        J -= 0.5 * n_parameters * np.log(2.0 * np.sqrt(a[:, None] * b[None]) / total)
-        return np.exp(-J), None
+        J -= 0.5 * n_parameters * np.log(2.0 * np.sqrt(a[:, None]) * np.sqrt(b) / total)
+        return np.exp(-np.maximum(J, 0.0)), None
 
     def __repr__(self) -> str:
         return f"MassLaplace({self.family!r}, beta={number(self.beta)})"
