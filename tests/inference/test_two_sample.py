@@ -1,5 +1,8 @@
 """Two clouds: the distances of kermes, permuted atom by atom."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -121,7 +124,10 @@ def test_many_atoms(monkeypatch):
     assert inference.two_sample(X, Y, divergences.SlicedWasserstein()).p_value > 0
 
 
-@pytest.mark.parametrize("divergence", ["energy", "mmd", *CASES[1:]], ids=repr)
+LINEAR = divergences.MMD(ground.Linear())
+
+
+@pytest.mark.parametrize("divergence", ["energy", "mmd", *CASES[1:], LINEAR], ids=repr)
 @pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e299])
 def test_the_scale_of_the_points_does_not_matter(divergence, scale):
     """Distances are in units of the points (energy: of their root), p-values are numbers."""
@@ -136,3 +142,23 @@ def test_the_scale_of_the_points_does_not_matter(divergence, scale):
 def test_points_too_far_apart_are_refused():
     with pytest.raises(UnsuitableDataError, match="more than 1e300 apart"):
         inference.two_sample([-1e308, 0.0], [1.0, 1e308])
+
+
+@pytest.mark.parametrize("kernel", [ground.Linear(), ground.Polynomial(1), ground.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize("offset", [1e4, 1e8])
+def test_means_of_features_far_from_the_origin(kernel, offset):
+    """In fractions; kernel values lost the difference of the means, and p-values with it."""
+    x, y = np.array([0.5, -1.25, 2.0, 0.25]) + offset, np.array([1.0, 3.5, 0.75]) + offset
+    pool = list(map(Fraction, [*x.tolist(), *y.tolist()]))
+
+    def squared(first):
+        a = [Fraction(1, 4) if i in first else Fraction(-1, 3) for i in range(7)]
+        power = getattr(kernel, "degree", 1)
+        shift = 0 if isinstance(kernel, ground.Linear) else 1
+        return sum(a[i] * a[j] * (pool[i] * pool[j] + shift) ** power for i in range(7) for j in range(7))
+
+    values = [squared(set(first)) for first in itertools.combinations(range(7), 4)]
+    found = inference.two_sample(x, y, divergences.MMD(kernel))
+    assert found.exhaustive
+    assert_allclose(found.statistic, float(values[0]) ** 0.5, rtol=1e-5)
+    assert found.p_value == pytest.approx(np.mean([value >= values[0] for value in values]))

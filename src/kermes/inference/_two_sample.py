@@ -13,6 +13,8 @@ from .._checks import guess, integer
 from .._scales import median_distance, unit_of
 from .._typing import FloatArray, IndexArray
 from ..divergences import MMD, Divergence, SlicedWasserstein
+from ..divergences._features import exact_features
+from ..divergences._mmd import MOST_MONOMIALS
 from ..exceptions import InvalidMeasureError, InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measure, Measures
@@ -162,8 +164,15 @@ def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, 
             "(Measures.subsample), or choose divergences.SlicedWasserstein()."
         )
     name, length = "MMD", 1.0
-    if isinstance(divergence, MMD):
-        table = -2.0 * divergence.ground.table(pool)  # of squared distances in its feature space, up to their means
+    exact = exact_features(divergence.ground, pool.shape[1], MOST_MONOMIALS) if isinstance(divergence, MMD) else None
+    if exact is not None:  # kernel values lose digits far from the origin
+        with np.errstate(over="ignore"):  # checked next
+            features = exact(pool)
+        features, length = _in_units(features)
+        features -= features.mean(axis=0)
+        G = features @ features.T
+    elif isinstance(divergence, MMD):
+        G = gower(-2.0 * divergence.ground.table(pool))  # of squared distances in its feature space, up to their means
     else:
         pool, unit = _in_units(pool)
         table = cdist(pool, pool)
@@ -171,7 +180,9 @@ def _statistic(divergence: Any, pool: FloatArray, n: int) -> tuple[str, Powers, 
             table = -2.0 * Gaussian(sigma=median_distance(table)).table(pool)
         else:  # the energy distance is the squared distance of means in the Gower matrix of |x - y|, twice
             name, table, length = "energy", 2.0 * table, math.sqrt(unit)
-    G = gower(table)
+        G = gower(table)
+    if not np.isfinite(G).all():
+        raise UnsuitableDataError("the values of the point kernel overflow. Scale the points.")
     contrast = np.full((len(pool), 1), -1.0 / (len(pool) - n))
     contrast[:n] = 1.0 / n
     scale = float(np.abs(np.diagonal(G)).mean()) / n
