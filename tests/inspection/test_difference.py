@@ -235,3 +235,13 @@ def test_units_of_fewer_measures_in_one_group_are_warned_of():
         difference(X, labels[units], units=units, n_permutations=9, random_state=0)
     assert len(said) == 1
     assert said[0].filename == __file__
+
+
+def test_a_ground_that_sees_nothing_is_named():
+    """Not the measures are equal: at a spread of 1e-9 all values of the kernel are 1."""
+    rng = np.random.default_rng(0)
+    X = Measures.from_samples([(rng.normal(size=(3, 2)) + 2 * (i >= 4)) * 1e-9 for i in range(8)])
+    with pytest.warns(DegenerateDataWarning, match=r"Gaussian\(.*\) sees no difference .* the coordinates differ"):
+        found = difference(X, np.arange(8) >= 4, ground=ground.Gaussian(sigma=1.0), random_state=0)
+    assert found.p_value == 1.0
+    assert found.coordinates.p_values.max() < 0.05

@@ -161,3 +161,17 @@ def test_scales_whose_squares_are_no_numbers_are_refused(measure, scale):
     for kernel in (ground.Linear(), ground.Polynomial(2))[: 2 if scale > 1 else 1]:
         with pytest.raises(UnsuitableDataError, match="too large or too small for a number"):
             covariance_spectrum(odd, kernel)
+
+
+@pytest.mark.parametrize("kernel", [ground.Linear(), ground.Polynomial(1, coef0=0.0), ground.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize("offset", [1e4, 1e7])
+def test_eigenvalues_far_from_the_origin_are_kept(kernel, offset):
+    """One axis: the eigenvalues are those of the covariance of x, and of (x, x^2), in fractions."""
+    x = [Fraction(int(offset) + k) for k in (0, 1, 3, 4)]
+    mean, square = sum(x) / 4, sum(t * t for t in x) / 4
+    variances = [sum(t * t for t in x) / 4 - mean**2, sum(t**4 for t in x) / 4 - square**2]
+    X = Measures.from_samples([[float(t) for t in x]])
+    spectrum = covariance_spectrum(X[0], kernel)
+    trace = 2 * variances[0] + variances[1] if getattr(kernel, "degree", 1) == 2 else variances[0]
+    assert spectrum.eigenvalues[0] == pytest.approx(float(trace), rel=1e-6)
+    assert spectrum.total == pytest.approx(float(trace), rel=1e-6)

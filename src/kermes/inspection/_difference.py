@@ -221,9 +221,13 @@ def difference(
         quantiles = unit_means(quantiles.reshape(len(unit), d * K), unit).reshape(-1, d, K)
     scores, bands, p_values, coordinates = _judge(values, quantiles, means, codes, permutations, level)
     if not bands.any():
-        warnings.warn(
-            "all measures are equal: nothing differs, and all p-values are 1.", DegenerateDataWarning, stacklevel=2
-        )
+        message = "all measures are equal: nothing differs, and all p-values are 1."
+        if coordinates.bands.any():
+            message = (
+                f"{kernel!r} sees no difference between any measures, so that no point has a p-value below 1; the "
+                "coordinates differ. Choose a ground of the scale of the points."
+            )
+        warnings.warn(message, DegenerateDataWarning, stacklevel=2)
     return Difference(
         (groups[0], groups[1]), points, scores, bands, p_values, coordinates,
         None if measures.support is None else measures.support.shape, kernel, permutations.number, level,

@@ -18,7 +18,7 @@ from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
 from ..measures._mean import single
 
-#: Eigenvalues of a covariance operator, in units of the mean of k(x, x), of which rounding leaves three digits.
+#: Eigenvalues of a covariance operator, in units of what was rounded, of which three digits are left.
 DETERMINED = 1e-12
 #: Monomials up to which the features of a polynomial are taken; its kernel values lose digits far from the origin.
 MOST_MONOMIALS = 1024
@@ -129,14 +129,13 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     ground : PointKernel
         Such as ``ground.Gaussian(sigma=0.1)``.
     n_components : int, optional
-        Keep at most this many of the largest eigenvalues. Those below 1e-12 of the mean of k(x, x) are always left out:
-        rounding of kernel values leaves them less than three digits.
+        Keep at most this many of the largest eigenvalues. Those that rounding leaves less than three digits are always
+        left out: below 1e-12 of the mean of k(x, x); for the linear ground and polynomials of up to 1,024 monomials,
+        whose features are centred first, below 1e-12 of the variance (and 4e-24 of the mean of k(x, x)).
 
     Notes
     -----
     Signs are such that the atom that weighs most in an eigenfunction weighs positively.
-    Features of the linear ground, and of polynomials of up to 1,024 monomials, are centred before they are multiplied:
-    eigenvalues keep their digits far from the origin, up to 1e-15 of the largest feature.
     *Cost*: :math:`O(n^3)` for n atoms.
 
     Examples
@@ -155,10 +154,9 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     ground = as_point_kernel(ground)
     a = measure.weights / measure.mass
     root = np.sqrt(a)
-    inner, diagonal = _centred_inner_products(measure.points, a, ground)
+    inner, size = _centred_inner_products(measure.points, a, ground)
     values, vectors = leading_eigh(inner)
-    # Rounding by e of kernel values adds a matrix of norm (sum_ij a_i a_j (e k_ij)^2)^1/2 <= e sum_i a_i k_ii.
-    kept = int(np.count_nonzero(values > DETERMINED * (a @ diagonal)))
+    kept = int(np.count_nonzero(values > DETERMINED * size))
     if n_components is not None:
         kept = min(kept, integer(n_components, "n_components", low=1))
     # v = sum_i b_i (phi(x_i) - m) with b = sqrt(a) u / sqrt(lambda), and m = sum_i a_i phi(x_i).
@@ -167,9 +165,11 @@ def covariance_spectrum(measure: Measure, ground: PointKernel, n_components: int
     return CovarianceSpectrum(values[:kept], alpha, measure.points, ground, float(np.maximum(values, 0.0).sum()))
 
 
-def _centred_inner_products(points: FloatArray, a: FloatArray, ground: PointKernel) -> tuple[FloatArray, FloatArray]:
-    """Return those of the features less their mean, times the roots of the weights; and k(x, x), of centred points if
-    the ground is linear.
+def _centred_inner_products(points: FloatArray, a: FloatArray, ground: PointKernel) -> tuple[FloatArray, float]:
+    """Return those of the features less their mean, times the roots of the weights; and the size that rounding is of.
+
+    Rounding by e of kernel values adds a matrix of norm (sum_ij a_i a_j (e k_ij)^2)^1/2 <= e sum_i a_i k_ii. That of
+    features by 1e-15 of their size moves an eigenvalue s^2 by 2e-15 s k^1/2, a thousandth of it at s^2 = 4e-24 k.
     """
     exact = exact_features(ground, points.shape[1], MOST_MONOMIALS)
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
@@ -177,16 +177,16 @@ def _centred_inner_products(points: FloatArray, a: FloatArray, ground: PointKern
             rows = Centred.of(exact(points), a, np.array([0, len(a)]), exact.rounding).packed
             inner = rows @ rows.T
             lost = bool(rows.any()) and not inner.any()
-            diagonal = inner.diagonal() / a if isinstance(ground, Linear) else ground.diagonal(points)
+            size = np.trace(inner) + (0.0 if isinstance(ground, Linear) else 4e-12 * (a @ ground.diagonal(points)))
         else:
             K, lost = ground(points), False
             mean, root = K @ a, np.sqrt(a)
-            inner, diagonal = root[:, None] * (K - mean[:, None] - mean[None] + a @ mean) * root, K.diagonal()
+            inner, size = root[:, None] * (K - mean[:, None] - mean[None] + a @ mean) * root, a @ K.diagonal()
     if lost or not np.isfinite(inner).all():
         raise UnsuitableDataError(
             "the squares of the features are too large or too small for a number; divide the points by a common unit."
         )
-    return inner, diagonal
+    return inner, float(size)
 
 
 class Moves(NamedTuple):
