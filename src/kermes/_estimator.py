@@ -123,7 +123,7 @@ class OrderedScore:
         """Return scikit-learn's score of the predictions for X: accuracy of labels, R^2 of numbers."""
         require_order(X, y=y, sample_weight=sample_weight)
         if is_regressor(self):
-            as_targets(y, numeric=True)
+            as_targets(y, numeric=True)  # R^2 divides by their squared deviations
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
 

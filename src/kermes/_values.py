@@ -248,7 +248,7 @@ def as_targets(y: Any, numeric: bool, name: str = "y") -> Any:
 
 
 def refuse_scale(values: FloatArray, name: str, error: type[Exception] = InvalidParameterError) -> None:
-    """Refuse numbers whose squared deviations vanish or overflow: a mean would fit them without an error, or nothing.
+    """Refuse numbers whose squared deviations vanish or overflow: models of such targets score like the mean.
 
     Columns are judged one by one; what is not finite is left to others.
     """

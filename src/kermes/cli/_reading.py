@@ -15,7 +15,7 @@ from ..core import ragged
 from ..exceptions import InvalidFileError, InvalidParameterError, UnsuitableDataError
 from ..files import kind, read
 from ..files._data import MEANING
-from ..measures._frame import without_value
+from ..measures._columns import without_value
 from ._naming import Named
 from ._output import say
 

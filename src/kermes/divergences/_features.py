@@ -26,6 +26,9 @@ KernelAtoms: TypeAlias = "Atoms | core.centred_atoms.CentredAtoms"
 FACTOR_BYTES = 1 << 28
 #: Largest k(x, x) in units of the ridge: rounding of kernel values then changes d^2 by less than 1e-3 of itself.
 DETERMINED = 2e12
+#: Monomials of a polynomial up to which they are taken, however few the atoms are: kernel values lose the digits of
+#: measures that are near each other, or far from the origin.
+MOST_MONOMIALS = 1024
 #: Points among which pivots are looked for; the others are checked afterwards.
 POOL = 4096
 ROUNDS = 5

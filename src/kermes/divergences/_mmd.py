@@ -10,11 +10,9 @@ from ..ground import Gaussian, Linear, PointKernel, Polynomial, as_point_kernel
 from ..measures import Measures
 from ._base import Claims, Divergence, Route, n_points, n_prepared, pooled_points
 from ._embeddings import ByAxes, ByFeatures, ByProducts, Means, OnAtoms, OnSupport, grid_of, kernel_cost, point_pairs
-from ._features import PREPARED_BYTES, KernelSource, exact_features, pivoted_cholesky
+from ._features import MOST_MONOMIALS, PREPARED_BYTES, KernelSource, exact_features, pivoted_cholesky
 from ._support import LARGEST_TABLE, CommonSupport, common_support, fewest_points
 
-#: Monomials up to which they are taken, however few the atoms are: kernel values lose the digits of nearby measures.
-MOST_MONOMIALS = 1024
 #: Ratio of the largest and the smallest k(x, x) from which potentials of a shared support are not accurate enough.
 UNEVEN = 100.0
 #: Points among which pivots are looked for, and how many features are worth it.

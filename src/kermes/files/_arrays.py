@@ -178,16 +178,14 @@ def _grey(path: Path) -> AnyArray:
 def _require_grey_as_stored(image: Any, path: Path) -> None:
     """Refuse pictures whose numbers Pillow changes: signed ones of 8 bits, white as 0 of 16, and odd largest values."""
     if image.format == "TIFF":
-        tags = image.tag_v2
-        bits = max(tags.get(BITS_PER_SAMPLE, (1,)))
+        tags, bits = image.tag_v2, _bits(image, path)
         if bits == 8 and SIGNED in tags.get(SAMPLE_FORMAT, ()):
             raise InvalidFileError(f"{str(path)!r} has signed values of 8 bits; save it with values of 0 to 255.")
         if bits > 8 and tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
             raise InvalidFileError(f"{str(path)!r} stores white as 0 (and has {bits} bits); save it with black as 0.")
     if image.format == "PPM":
-        *_, settings = image.tile[0]  # how it is decoded: the raw mode, and the largest value unless it is usual
-        largest = settings[-1] if isinstance(settings, tuple) else 1
-        if isinstance(largest, int) and (255 if largest < 256 else 65535) % largest:
+        largest = _largest(image)
+        if (255 if largest < 256 else 65535) % largest:
             raise InvalidFileError(
                 f"{str(path)!r} has a largest value of {largest}, from which Pillow rounds to 255 or 65535; save it "
                 "with one of these, or as PNG."
@@ -203,6 +201,11 @@ def _bits(image: Any, path: Path) -> int:
         bits: tuple[int, ...] = image.tag_v2.get(BITS_PER_SAMPLE, (1,))
         return max(bits)
     if image.format == "PPM":
-        *_, settings = image.tile[0]  # how it is decoded: the raw mode, and the largest value unless that is 255
-        return settings[-1].bit_length() if isinstance(settings, tuple) else 8
+        return _largest(image).bit_length()
     return 8
+
+
+def _largest(image: Any) -> int:
+    """Return the largest value of a PPM file."""
+    *_, settings = image.tile[0]  # how it is decoded: the raw mode, and the largest value unless that is 255
+    return int(settings[-1]) if isinstance(settings, tuple) else 255

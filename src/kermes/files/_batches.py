@@ -16,7 +16,8 @@ from .._checks import integer, needed
 from .._foreign import decoding, open_limited, require_file
 from .._values import written
 from ..exceptions import InvalidFileError, InvalidParameterError
-from ..measures._frame import Wanted, as_source, require_column
+from ..measures._columns import require_column
+from ..measures._frame import Wanted, as_source
 from . import _delimited, _parquet, _tables, _text
 from ._choice import Choice, stray
 from ._data import Data

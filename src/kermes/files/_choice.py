@@ -12,7 +12,8 @@ import narwhals as nw
 
 from .._checks import row_number
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError
-from ..measures._frame import Source, Wanted, listed, require_column
+from ..measures._columns import listed, require_column
+from ..measures._frame import Source, Wanted
 from . import _parquet
 
 #: What pandas calls row numbers: in text, in text that it wrote twice, in Parquet.

@@ -18,7 +18,8 @@ from .._typing import AnyArray
 from .._values import refuse_unwritable
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._frame import Wanted, without_value
+from ..measures._columns import without_value
+from ..measures._frame import Wanted
 from ..measures._packed import Packed
 
 #: Endings of files by kind; a further ``.gz`` or other compression is allowed for text and IDX.

@@ -20,7 +20,8 @@ from .._values import refuse_rounded
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ..measures import Measures
 from ..measures._anndata import gene_index, pack_cells, pick_matrix
-from ..measures._frame import Wanted, empty_cells, groups, require_column
+from ..measures._columns import empty_cells, require_column
+from ..measures._frame import Wanted, groups
 from ._data import Data
 
 FILTERS = {None, "gzip", "lzf"}

@@ -17,7 +17,8 @@ from .._typing import AnyArray, IndexArray
 from .._values import written
 from ..exceptions import InvalidFileError, InvalidMeasureError, InvalidParameterError, KermesWarning
 from ..measures import Measures
-from ..measures._frame import Source, Wanted, cells, listed, long_columns, require_column, whole_with_gaps
+from ..measures._columns import cells, listed, require_column, whole_with_gaps
+from ..measures._frame import Source, Wanted, long_columns
 from ..measures._frame import read as read_measures
 from . import _parquet, _text
 from ._choice import Choice, is_number, refuse_bytes

@@ -13,8 +13,7 @@ from .._checks import guess, integer
 from .._scales import median_distance, unit_of
 from .._typing import FloatArray, IndexArray
 from ..divergences import MMD, Divergence, SlicedWasserstein
-from ..divergences._features import exact_features
-from ..divergences._mmd import MOST_MONOMIALS
+from ..divergences._features import MOST_MONOMIALS, exact_features
 from ..exceptions import InvalidMeasureError, InvalidParameterError, UnsuitableDataError
 from ..ground import Gaussian
 from ..measures import Measure, Measures

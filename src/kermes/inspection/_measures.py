@@ -12,7 +12,7 @@ from .._linalg import leading_eigh
 from .._typing import ArrayLike, FloatArray, IndexArray
 from .._values import refuse_scale
 from ..divergences import Sinkhorn, Wasserstein
-from ..divergences._features import Centred, exact_features
+from ..divergences._features import MOST_MONOMIALS, Centred, exact_features
 from ..exceptions import InvalidParameterError, UnsuitableDataError
 from ..ground import Linear, PointKernel, as_point_kernel
 from ..measures import Measure
@@ -20,8 +20,6 @@ from ..measures._mean import single
 
 #: Eigenvalues of a covariance operator, in units of what was rounded, of which three digits are left.
 DETERMINED = 1e-12
-#: Monomials up to which the features of a polynomial are taken; its kernel values lose digits far from the origin.
-MOST_MONOMIALS = 1024
 
 
 @dataclass(frozen=True, eq=False)

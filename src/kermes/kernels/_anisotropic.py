@@ -21,8 +21,6 @@ from ._base import MeasureKernel
 
 #: Two values of an exponent that differ by more than this, relative to the larger, are two values.
 SAME = 1e-9
-
-
 #: Length scales whose squares, and one over these, are normal numbers.
 SHORTEST = 1e-150
 

@@ -14,7 +14,8 @@ from .._typing import AnyArray, IndexArray
 from .._values import refuse_rounded
 from ..exceptions import InvalidMeasureError, InvalidParameterError
 from ._build import pack
-from ._frame import Wanted, cells, groups, numbers, require_column, require_numbers
+from ._columns import cells, numbers, require_column, require_numbers
+from ._frame import Wanted, groups
 from ._gather import gather
 from ._packed import Packed
 
