@@ -4,8 +4,8 @@
 rule; of long tables ``_frame`` (rows in any order by ``_gather``, their ``_columns`` as arrays), of columns of lists
 ``_lists``, of annotated cells ``_anndata`` · ``_collection``, with its ``_constructors``, and ``_measure`` what users
 hold · ``_convert`` ``as_measures`` · ``_pandas`` columns of data frames, ``_mixed`` measures beside numbers ·
-``_chunks`` streams in chunks · ``_quantize`` and ``_thinning`` fewer atoms · ``_mean`` the mean of two · ``_io`` files ·
-``_html`` notebooks.
+``_chunks`` streams in chunks · ``_quantize`` and ``_thinning`` fewer atoms · ``_mean`` the mean of two · ``_io`` files
+· ``_html`` notebooks.
 Imports ``core`` and small modules beside it only. Start reading at ``_collection``.
 """
 
